@@ -1,0 +1,75 @@
+#pragma once
+// Tensor: a typed, shaped view of memory. A Tensor shares its buffer with its copies; views may be
+// strided, also by 0 and by negative strides, and misaligned.
+//
+//   lathe::Tensor x(lathe::f32, {2, 3});               // owned, contiguous, zero-filled
+//   lathe::Tensor y = lathe::Tensor::FromVector<float>({2, 2}, {1, 2, 3, 4});
+//   lathe::Tensor v = lathe::Tensor::View(ptr, lathe::f32, {rows, cols}, {ld, 1});
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "lathe/dtype.h"
+
+namespace lathe {
+
+template <typename T>
+constexpr DType DTypeOf();
+template <> constexpr DType DTypeOf<bool>() { return DType::kBool; }
+template <> constexpr DType DTypeOf<int32_t>() { return DType::kI32; }
+template <> constexpr DType DTypeOf<int64_t>() { return DType::kI64; }
+template <> constexpr DType DTypeOf<float>() { return DType::kF32; }
+template <> constexpr DType DTypeOf<double>() { return DType::kF64; }
+
+class Tensor {
+ public:
+  Tensor() = default;  // dtype f32, rank 1, 0 elements
+  // Owned, 64-byte aligned, zero-filled. Extents must be >= 0 and their product in bytes fit int64
+  // and memory; otherwise the result has `ok() == false`. `Make` says why.
+  Tensor(DType dtype, std::vector<int64_t> shape);
+  static absl::StatusOr<Tensor> Make(DType dtype, std::vector<int64_t> shape);
+  // Not owned; strides in elements; empty strides mean contiguous row-major.
+  static Tensor View(void* data, DType dtype, std::vector<int64_t> shape,
+                     std::vector<int64_t> strides = {});
+  template <typename T>
+  static Tensor FromVector(std::vector<int64_t> shape, const std::vector<T>& values) {
+    Tensor t(DTypeOf<T>(), std::move(shape));
+    for (size_t i = 0; i < values.size() && static_cast<int64_t>(i) < t.num_elements(); ++i)
+      t.data<T>()[i] = values[i];
+    return t;
+  }
+  template <typename T>
+  static Tensor Scalar(T value) { return FromVector<T>({}, std::vector<T>{value}); }
+
+  bool ok() const { return ok_; }
+  DType dtype() const { return dtype_; }
+  int rank() const { return static_cast<int>(shape_.size()); }
+  const std::vector<int64_t>& shape() const { return shape_; }
+  const std::vector<int64_t>& strides() const { return strides_; }  // in elements
+  int64_t num_elements() const;
+  int64_t num_bytes() const { return num_elements() * SizeOf(dtype_); }
+  bool is_contiguous() const;
+
+  void* raw() const { return data_; }
+  template <typename T>
+  T* data() const { return static_cast<T*>(data_); }
+
+  // Contiguous copy (or itself, sharing the buffer, if contiguous already).
+  Tensor Contiguous() const;
+  Tensor Clone() const;  // always a fresh contiguous buffer
+  std::string ToString() const;  // "f32[2, 3]{1, 2, 3, ...}"
+
+ private:
+  std::shared_ptr<void> owner_;
+  void* data_ = nullptr;
+  DType dtype_ = DType::kF32;
+  bool ok_ = true;
+  std::vector<int64_t> shape_{0}, strides_{1};
+};
+
+}  // namespace lathe

@@ -1,0 +1,73 @@
+#pragma once
+// Builder: appends nodes to a block of a graph, inferring types and collecting the claims about sizes
+// that ops require. Used by the tracing DSL, the text parser, passes and tests.
+//
+//   Builder b(&graph);
+//   ValueId x = *b.Input("x", {f32, {batch, seq}});
+//   ValueId y = *b.Binary(Op::k_add, x, bias);            // numpy broadcasting
+//   ValueId z = *b.Create(Op::k_softmax, {y}, {.axis = 1});
+//   b.Output("z", z);
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "ir/graph.h"
+
+namespace lathe::ir {
+
+struct InferContext {
+  Graph* graph;
+  Node* node;                                // attrs may be normalised; type is to be set
+  const ValueType& operand(size_t i) const { return graph->type(node->operands[i]); }
+  // Proved from the facts: nothing happens. Refuted: an error with sizes. Unknown: a fact of standing
+  // `required` is added, checked at entry.
+  absl::Status Require(const Claim& claim, const std::string& why);
+  absl::Status Error(const std::string& message) const;  // prefixed with op, name and location
+};
+
+class Builder {
+ public:
+  explicit Builder(Graph* graph) : graph_(graph) { stack_.push_back(&graph->body); }
+  Graph* graph() const { return graph_; }
+  void set_location(Location l) { location_ = std::move(l); }
+
+  // Any op but input, constant, if. Type and shape come from its row. Axes may be negative here.
+  absl::StatusOr<ValueId> Create(Op op, std::vector<ValueId> operands, Attrs attrs = {});
+  absl::StatusOr<ValueId> Input(const std::string& name, ValueType type);
+  absl::StatusOr<ValueId> Constant(Tensor t);
+  absl::StatusOr<ValueId> ScalarConstant(DType dtype, double value);  // rank 0
+  absl::StatusOr<ValueId> IntConstant(DType dtype, int64_t value);    // rank 0, exact
+  absl::Status Output(const std::string& name, ValueId v);
+  void SetName(ValueId v, std::string name) { graph_->node(v).name = std::move(name); }
+
+  // Elementwise with numpy broadcasting of all operands to one shape.
+  absl::StatusOr<ValueId> Elementwise(Op op, std::vector<ValueId> operands, Attrs attrs = {});
+  absl::StatusOr<ValueId> Binary(Op op, ValueId a, ValueId b) { return Elementwise(op, {a, b}); }
+  // numpy broadcast of `v` to `shape`, right-aligned; `v` itself if it has that shape.
+  absl::StatusOr<ValueId> BroadcastTo(ValueId v, const Shape& shape);
+  // Matmul of numpy's rules: rank 1 operands, broadcast batch dims.
+  absl::StatusOr<ValueId> MatMul(ValueId a, ValueId b);
+  // Reshape; at most one entry of `target` is the constant -1.
+  absl::StatusOr<ValueId> Reshape(ValueId v, Shape target);
+  // One axis of a slice as in numpy: start/limit clamp, negatives count from the end.
+  absl::StatusOr<ValueId> Slice(ValueId v, int64_t axis, Dim start, Dim limit, int64_t step = 1);
+
+  // if: OpenIf, build the then-side, Else(), build the other, CloseIf. Facts of the condition (or its
+  // negation) are not visible to `Require` inside the sides in this builder.
+  absl::Status OpenIf(const Claim& claim);
+  absl::Status Else(ValueId then_result);
+  absl::StatusOr<ValueId> CloseIf(ValueId else_result);
+
+ private:
+  absl::StatusOr<ValueId> Append(Node n);
+  Graph* graph_;
+  std::vector<Block*> stack_;
+  std::vector<Node> open_ifs_;
+  Location location_;
+};
+
+// The shape that numpy broadcasting gives, and the claims that it needs: equal -> itself; a constant
+// 1 -> the other; otherwise max(n, m) * min(1, n, m) with (n - m) * (n - 1) * (m - 1) == 0 required.
+absl::StatusOr<Shape> BroadcastShapes(InferContext& c, absl::Span<const Shape> shapes);
+
+}  // namespace lathe::ir
