@@ -1,0 +1,82 @@
+#pragma once
+// KernelBuilder: writes Kernel IR. Used by schedules, the elementary functions and tests.
+//
+//   KernelBuilder b("double");
+//   Dim n = b.Size("n");
+//   int x = b.Buffer("x", f32, BufferKind::kInput, n), y = b.Buffer("y", f32, BufferKind::kOutput, n);
+//   b.Tasks(CeilDiv(n, 16));
+//   Dim i = b.task() * 16;
+//   Reg m = b.Mask(n - i, 16);
+//   b.Store(y, i, b.Bin(KOp::kMul, b.Load(x, i, 16, 1, m), b.Float({f32, 16}, 2)), 1, m);
+//   std::shared_ptr<Kernel> k = b.Finish();
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "codegen/kernel/kernel.h"
+
+namespace lathe::kernel {
+
+class KernelBuilder {
+ public:
+  explicit KernelBuilder(std::string name);
+
+  dim::DimContext* dims() const { return kernel_->dims.get(); }
+  Dim Size(const std::string& name);  // a new size parameter
+  int Buffer(const std::string& name, DType dtype, BufferKind kind, Dim elements,
+             int alignment = 0);
+  int Table(const std::string& name, DType dtype, std::vector<uint64_t> bits);
+  void Assume(const Claim& c);
+  void Tasks(Dim count);
+  Dim task() const;
+  void SetMicro() { kernel_->is_micro = true; }
+
+  KType type(Reg r) const { return types_[r]; }
+  Reg Float(KType t, double value);  // rounded to t.dtype
+  Reg Int(KType t, int64_t value);   // ints and bool; for floats the value converted
+  Reg Bits(KType t, uint64_t bits);
+  Reg Index(Dim d, DType dtype = DType::kI64);
+  Reg Lane(KType t);
+  Reg Mask(Dim count, int lanes);    // lane < count
+  Reg Un(KOp op, Reg a);
+  Reg Cast(Reg a, DType to);
+  Reg Bitcast(Reg a, DType to);
+  Reg Splat(Reg a, int lanes);       // `a` itself if it has that many lanes
+  Reg Reduce(KOp op, Reg a);         // kReduce*
+  Reg Any(Reg mask);
+  Reg Bin(KOp op, Reg a, Reg b);     // a scalar operand is splat to the other's lanes
+  Reg Select(Reg cond, Reg a, Reg b);
+  Reg Fma(Reg a, Reg b, Reg c);
+  Reg Load(int buffer, Dim index, int lanes = 1, Dim stride = 1, Reg mask = kNoReg,
+           uint64_t fill_bits = 0);
+  Reg Gather(int buffer, Reg index, Reg mask = kNoReg, uint64_t fill_bits = 0);
+  void Store(int buffer, Dim index, Reg value, Dim stride = 1, Reg mask = kNoReg);
+
+  int Var(Reg init);
+  Reg Get(int var);
+  void Set(int var, Reg value);
+
+  void For(const std::string& name, Dim begin, Dim end, int64_t step,
+           const std::function<void(Dim)>& body, LoopKind kind = LoopKind::kSerial);
+  void If(Reg cond, const std::function<void()>& then, const std::function<void()>& other = {});
+  void If(const Claim& c, const std::function<void()>& then,
+          const std::function<void()>& other = {});
+  Dim Bind(const std::string& name, Reg value);
+  void Call(std::shared_ptr<const Kernel> callee, std::vector<CallArgs::BufferArg> buffers,
+            std::vector<Dim> sizes);
+  void Fail(const std::string& text, Reg value, Dim position, Dim bound);
+  void Barrier();
+
+  // The kernel; verified in debug builds. The builder is spent.
+  std::shared_ptr<Kernel> Finish();
+
+ private:
+  Reg Emit(Stmt s);
+  std::vector<Stmt>& block() { return *blocks_.back(); }
+  std::shared_ptr<Kernel> kernel_;
+  std::vector<std::vector<Stmt>*> blocks_;
+  std::vector<KType> types_, var_types_;
+};
+
+}  // namespace lathe::kernel
