@@ -3,17 +3,18 @@
 //
 //   KernelBuilder b("double");
 //   Dim n = b.Size("n");
-//   int x = b.Buffer("x", f32, BufferKind::kInput, n), y = b.Buffer("y", f32, BufferKind::kOutput, n);
-//   b.Tasks(CeilDiv(n, 16));
-//   Dim i = b.task() * 16;
-//   Reg m = b.Mask(n - i, 16);
-//   b.Store(y, i, b.Bin(KOp::kMul, b.Load(x, i, 16, 1, m), b.Float({f32, 16}, 2)), 1, m);
-//   std::shared_ptr<Kernel> k = b.Finish();
+//   int x = b.Buffer("x", f32, BufferKind::kInput, n), y = b.Buffer("y", f32, BufferKind::kOutput,
+//   n); b.Tasks(CeilDiv(n, 16)); Dim i = b.task() * 16; Reg m = b.Mask(n - i, 16); b.Store(y, i,
+//   b.Bin(KOp::kMul, b.Load(x, i, 16, 1, m), b.Float({f32, 16}, 2)), 1, m); std::shared_ptr<Kernel>
+//   k = b.Finish();
+#include <array>
 #include <functional>
 #include <memory>
 #include <string>
+#include <tuple>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "codegen/kernel/kernel.h"
 
 namespace lathe::kernel {
@@ -38,14 +39,14 @@ class KernelBuilder {
   Reg Bits(KType t, uint64_t bits);
   Reg Index(Dim d, DType dtype = DType::kI64);
   Reg Lane(KType t);
-  Reg Mask(Dim count, int lanes);    // lane < count
+  Reg Mask(Dim count, int lanes);  // lane < count
   Reg Un(KOp op, Reg a);
   Reg Cast(Reg a, DType to);
   Reg Bitcast(Reg a, DType to);
-  Reg Splat(Reg a, int lanes);       // `a` itself if it has that many lanes
-  Reg Reduce(KOp op, Reg a);         // kReduce*
+  Reg Splat(Reg a, int lanes);  // `a` itself if it has that many lanes
+  Reg Reduce(KOp op, Reg a);    // kReduce*
   Reg Any(Reg mask);
-  Reg Bin(KOp op, Reg a, Reg b);     // a scalar operand is splat to the other's lanes
+  Reg Bin(KOp op, Reg a, Reg b);  // a scalar operand is splat to the other's lanes
   Reg Select(Reg cond, Reg a, Reg b);
   Reg Fma(Reg a, Reg b, Reg c);
   Reg Load(int buffer, Dim index, int lanes = 1, Dim stride = 1, Reg mask = kNoReg,
@@ -68,14 +69,24 @@ class KernelBuilder {
   void Fail(const std::string& text, Reg value, Dim position, Dim bound);
   void Barrier();
 
-  // The kernel; verified in debug builds. The builder is spent.
+  // The kernel; verified in debug builds. The builder is spent. Buffers are renumbered so that
+  // tables come last.
   std::shared_ptr<Kernel> Finish();
+
+  // What makes constants, indices, lanes, masks and splats equal: op, dtype, lanes, operand, bits,
+  // Dim.
+  using LeafKey = std::tuple<int, int, int, Reg, uint64_t, Dim>;
 
  private:
   Reg Emit(Stmt s);
+  Reg EmitOp(KOp op, KType type, std::array<Reg, 3> args);
+  void OpenBlock(std::vector<Stmt>* block);
+  void CloseBlock();
+  void FillBranches(Stmt s, const std::function<void()>& then, const std::function<void()>& other);
   std::vector<Stmt>& block() { return *blocks_.back(); }
   std::shared_ptr<Kernel> kernel_;
-  std::vector<std::vector<Stmt>*> blocks_;
+  std::vector<std::vector<Stmt>*> blocks_;                 // open blocks, innermost last
+  std::vector<absl::flat_hash_map<LeafKey, Reg>> leaves_;  // per open block: leaves to reuse
   std::vector<KType> types_, var_types_;
 };
 

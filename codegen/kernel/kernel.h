@@ -70,7 +70,7 @@ enum class StmtKind : uint8_t {
   kLet,        // out = op(args)
   kVar,        // declares variable `imm` of `type`, initialised with args[0]
   kSetVar,     // variable imm = args[0]
-  kStore,      // buffer[index + lane * stride] = args[0]; masked if args[1] is a register
+  kStore,      // buffer[index + lane * stride] = args[0]; only lanes where `mask` holds, if given
   kFor,        // symbol in [begin, end) by constant step; body
   kIf,         // args[0] (bool scalar): body else other
   kIfDim,      // claim on sizes and loop variables: body else other
