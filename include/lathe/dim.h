@@ -12,6 +12,8 @@
 // what is built from it.
 #include <cstdint>
 #include <string>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -26,7 +28,9 @@ class Dim {
  public:
   Dim() = default;                       // the constant 0
   Dim(int64_t value) : value_(value) {}  // NOLINT: implicit, so that `n + 1` and `{n, 768}` read well
-  explicit Dim(const dim::Node* node) : node_(node) {}
+  // A template, so that the literal 0 is a constant and never a null node.
+  template <typename N, std::enable_if_t<std::is_same_v<N, dim::Node>, int> = 0>
+  explicit Dim(const N* node) : node_(node) {}
 
   bool ok() const;                  // false if poisoned
   absl::Status status() const;      // OutOfRange with what overflowed, or OK

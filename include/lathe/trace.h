@@ -1,0 +1,164 @@
+#pragma once
+// The tracing DSL: a program is written as C++ expressions over Values with symbolic sizes.
+//
+//   lathe::Trace t("classifier");
+//   lathe::Dim batch = t.dim("batch", "1..64"), seq = t.dim("seq", "1..8192, % 8 == 0");
+//   lathe::Value x = t.input("x", lathe::f32, {batch, seq, 768});
+//   lathe::Value y = softmax(matmul(x, t.constant(w)) + t.constant(b), -1);
+//   absl::StatusOr<lathe::Program> p = t.finish({y});
+//
+// Operators carry the caller's source line. An error poisons the value, and `finish` returns the first
+// one. A Dim has no conversion to bool: use t.if_(seq > 10, then, otherwise). Elementwise operators
+// broadcast as numpy does; dtypes are never promoted. One thread at a time.
+#include <functional>
+#include <memory>
+#include <source_location>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "lathe/dim.h"
+#include "lathe/dtype.h"
+#include "lathe/tensor.h"
+
+namespace lathe {
+
+namespace ir {
+class Graph;
+}  // namespace ir
+class TraceState;
+
+// A traced or parsed program, ready to compile. Move-only owner of its graph.
+class Program {
+ public:
+  explicit Program(std::unique_ptr<ir::Graph> graph);
+  Program(Program&&) noexcept;
+  Program& operator=(Program&&) noexcept;
+  ~Program();
+  // From the text form (docs/text_form.md).
+  static absl::StatusOr<Program> parse(const std::string& text, const std::string& file = "");
+  std::string to_string() const;
+  const ir::Graph& graph() const { return *graph_; }
+  std::unique_ptr<ir::Graph> release() { return std::move(graph_); }
+
+ private:
+  std::unique_ptr<ir::Graph> graph_;
+};
+
+using Loc = std::source_location;
+
+class Value {
+ public:
+  Value() = default;
+  bool ok() const;            // false once poisoned
+  DType dtype() const;
+  Shape shape() const;        // symbolic; empty when poisoned
+  int rank() const { return static_cast<int>(shape().size()); }
+  Dim dim(int axis) const;    // negative axes count from the end
+  Value& named(const std::string& name);  // for printing and explain
+
+ private:
+  friend class TraceState;
+  friend class Trace;
+  TraceState* state_ = nullptr;
+  uint32_t id_ = UINT32_MAX;
+};
+
+// A Value or a number, which becomes a scalar of the other operand's dtype.
+struct Operand {
+  Operand(const Value& v, Loc l = Loc::current()) : value(v), loc(l) {}   // NOLINT: implicit
+  Operand(double n, Loc l = Loc::current()) : number(n), is_number(true), loc(l) {}  // NOLINT
+  Value value;
+  double number = 0;
+  bool is_number = false;
+  Loc loc;
+};
+
+Value operator+(Operand a, Operand b);
+Value operator-(Operand a, Operand b);
+Value operator*(Operand a, Operand b);
+Value operator/(Operand a, Operand b);
+Value operator-(Operand a);
+Value rem(Operand a, Operand b), floordiv(Operand a, Operand b), mod(Operand a, Operand b);
+Value maximum(Operand a, Operand b), minimum(Operand a, Operand b);
+Value logical_and(Operand a, Operand b), logical_or(Operand a, Operand b), logical_not(Operand a);
+Value equal(Operand a, Operand b), not_equal(Operand a, Operand b), less(Operand a, Operand b);
+Value less_equal(Operand a, Operand b), greater(Operand a, Operand b), greater_equal(Operand a, Operand b);
+Value select(Operand condition, Operand a, Operand b);
+Value clamp(Operand x, Operand low, Operand high);  // min(max(x, low), high)
+Value abs(Operand x), exp(Operand x), log(Operand x), sqrt(Operand x), rsqrt(Operand x);
+Value tanh(Operand x), erf(Operand x), sin(Operand x), cos(Operand x), floor(Operand x);
+Value relu(Operand x), sigmoid(Operand x), silu(Operand x), gelu(Operand x);
+Value cast(const Value& x, DType to, Loc loc = Loc::current());
+
+// Views. `shape` may hold one -1 in reshape.
+Value broadcast_to(const Value& x, const Shape& shape, Loc loc = Loc::current());
+Value reshape(const Value& x, const Shape& shape, Loc loc = Loc::current());
+Value permute(const Value& x, const std::vector<int>& axes, Loc loc = Loc::current());
+Value slice(const Value& x, int axis, Dim start, Dim limit, int64_t step = 1, Loc loc = Loc::current());
+Value pad(const Value& x, const std::vector<Dim>& low, const std::vector<Dim>& high,
+          double value = 0, Loc loc = Loc::current());
+Value concat(const std::vector<Value>& xs, int axis, Loc loc = Loc::current());
+Value gather(const Value& data, const Value& indices, int axis, Loc loc = Loc::current());
+Value embedding(const Value& table, const Value& ids, Loc loc = Loc::current());
+std::vector<Value> split(const Value& x, int parts, int axis, Loc loc = Loc::current());
+
+// Reductions; `axes` may be negative.
+Value sum(const Value& x, const std::vector<int>& axes, bool keep_dims = false, Loc loc = Loc::current());
+Value prod(const Value& x, const std::vector<int>& axes, bool keep_dims = false, Loc loc = Loc::current());
+Value max(const Value& x, const std::vector<int>& axes, bool keep_dims = false, Loc loc = Loc::current());
+Value min(const Value& x, const std::vector<int>& axes, bool keep_dims = false, Loc loc = Loc::current());
+Value mean(const Value& x, const std::vector<int>& axes, bool keep_dims = false, Loc loc = Loc::current());
+Value argmax(const Value& x, int axis, bool keep_dims = false, Loc loc = Loc::current());
+
+// Products. matmul follows numpy's rules for ranks and batch dims.
+Value matmul(const Value& a, const Value& b, Loc loc = Loc::current());
+Value softmax(const Value& x, int axis, Loc loc = Loc::current());
+Value layer_norm(const Value& x, const Value& gamma, const Value& beta, double epsilon = 1e-5,
+                 Loc loc = Loc::current());
+Value rms_norm(const Value& x, const Value& gamma, double epsilon = 1e-6, Loc loc = Loc::current());
+
+struct AttentionOptions {
+  double scale = 0;            // 0: 1 / sqrt(head dim)
+  bool causal = false;         // aligned bottom-right: the last query sees every key
+  bool empty_row_nan = false;  // NaN instead of 0 where nothing can be attended to
+  Value mask;                  // optional: f32 added to the scores, or bool (true: visible)
+};
+// q [.., S, D], k [.., T, D], v [.., T, E] -> [.., S, E].
+Value attention(const Value& q, const Value& k, const Value& v, const AttentionOptions& options = {},
+                Loc loc = Loc::current());
+
+class Trace {
+ public:
+  explicit Trace(const std::string& name);
+  ~Trace();
+  Trace(const Trace&) = delete;
+  Trace& operator=(const Trace&) = delete;
+
+  // A symbol with facts: "1..64", ">= 1", "1..8192, % 8 == 0", "in {1, 2, 4}", "" or "?".
+  Dim dim(const std::string& name, const std::string& facts = "", Loc loc = Loc::current());
+  // A relation: "batch*seq <= 65536".
+  void assume(const std::string& facts, Loc loc = Loc::current());
+  void assume(const Claim& claim, Loc loc = Loc::current());
+  Value input(const std::string& name, DType dtype, const Shape& shape, Loc loc = Loc::current());
+  // From a spec: "f32[batch, seq<=8192, 768]".
+  Value input(const std::string& name, const std::string& spec, Loc loc = Loc::current());
+  Value constant(const Tensor& t, Loc loc = Loc::current());   // shares the tensor's buffer
+  Value scalar(DType dtype, double value, Loc loc = Loc::current());
+  Value iota(const Shape& shape, int axis, DType dtype, Loc loc = Loc::current());
+  Value size(Dim d, DType dtype = i64, Loc loc = Loc::current());  // a size as data, rank 0
+  Value random(const Shape& shape, int64_t seed, const std::string& distribution = "normal",
+               Loc loc = Loc::current());
+  Value if_(const Claim& condition, const std::function<Value()>& then,
+            const std::function<Value()>& otherwise, Loc loc = Loc::current());
+
+  absl::Status status() const;  // the first error so far
+  absl::StatusOr<Program> finish(const std::vector<Value>& outputs,
+                                 const std::vector<std::string>& names = {});
+
+ private:
+  std::unique_ptr<TraceState> state_;
+};
+
+}  // namespace lathe

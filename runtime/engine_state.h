@@ -1,0 +1,36 @@
+#pragma once
+// What an engine owns: options, allocator, threads, artefact cache, background thread. Functions and
+// contexts hold it by shared_ptr, so they outlive the Engine object. No globals.
+#include <atomic>
+#include <chrono>
+#include <memory>
+
+#include "lathe/engine.h"
+#include "runtime/allocator.h"
+#include "runtime/artefact.h"
+#include "runtime/background.h"
+#include "runtime/thread_pool.h"
+
+namespace lathe::rt {
+
+// The compiler's own state (LLVM target, packed weights), opaque here.
+class CompilerState {
+ public:
+  virtual ~CompilerState() = default;
+  virtual void AddCounters(EngineCounters* c) const = 0;
+};
+
+struct EngineState {
+  explicit EngineState(const EngineOptions& options);
+  EngineOptions options;             // threads resolved
+  std::chrono::steady_clock::time_point born;
+  std::shared_ptr<CompilerState> compiler;
+  Allocator allocator;
+  ArtefactCache cache;
+  ThreadPool pool;
+  std::atomic<int64_t> arena_growths{0}, packed_input_bytes{0}, versions_built{0},
+      versions_swapped{0};
+  Background background;             // last: stops first
+};
+
+}  // namespace lathe::rt

@@ -1,0 +1,106 @@
+#pragma once
+// Versions of a function and the table that picks one. A version = facts over expressions of the
+// function's symbols (its guard) + one host program. The generic version has no guard and serves every
+// admitted size.
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "ir/graph.h"
+#include "runtime/host_program.h"
+
+namespace lathe::rt {
+
+// What one fused group became, for people: `explain`, `:why`, `:kernels`.
+struct GroupReport {
+  std::string label;                 // "matmul %12 + add + gelu"
+  std::string kind;                  // "gemm", "row", "pointwise", "attention", ...
+  std::string family;                // stable name of the fused group over versions
+  std::string kernel_key;            // artefact key
+  std::string schedule;              // "mr=12 nr=32 kc=384", as data text
+  std::vector<std::string> answers;  // "batch*seq <= 4: assumed by the guard", ...
+  std::string kernel_text;           // canonical Kernel IR
+};
+
+struct Version {
+  std::string name;                  // "generic", "batch*seq <= 4"
+  std::string why;                   // "no guard: serves every admitted size"
+  std::vector<Claim> guard;          // conjunction; empty for the generic version
+  HostProgram program;
+  std::vector<GroupReport> groups;
+  int64_t code_bytes = 0;
+  double build_seconds = 0;          // of which compiling is a part
+  int order = 0;                     // higher wins where guards overlap; generic is 0
+  mutable std::atomic<int64_t> calls{0};
+};
+
+struct VersionRequest {
+  std::vector<Claim> guard;
+  std::string why;
+  int order = 1;
+};
+
+// What runtime needs from above: facts in, version out. Implemented by compiler/specializer.
+// Called from one thread at a time.
+class VersionBuilder {
+ public:
+  virtual ~VersionBuilder() = default;
+  virtual absl::StatusOr<std::shared_ptr<const Version>> BuildGeneric() = 0;
+  // Versions worth having beside the generic one, best first; empty when the strategy has none.
+  virtual std::vector<VersionRequest> Propose() = 0;
+  virtual absl::StatusOr<std::shared_ptr<const Version>> Build(const VersionRequest& request) = 0;
+};
+
+// How the function's symbols come from input shapes, and what is checked at entry.
+struct EntryPlan {
+  struct Axis {                      // input `input`, axis `axis` has extent coefficient*s + offset
+    int32_t input, axis;
+    int64_t coefficient, offset;
+  };
+  struct InputSpec {
+    std::string name;
+    DType dtype;
+    Shape shape;
+  };
+  struct Check {
+    Claim claim;                     // over symbols
+    std::string text;                // "reshape %3 requires batch*seq % 512 == 0 (demo.lathe:4)"
+  };
+  std::vector<InputSpec> inputs;
+  std::vector<Dim> symbols;          // in order of SymbolId; value slots 0..n-1 of every dim program
+  std::vector<Axis> bind;            // one per symbol
+  std::vector<Check> checks;         // declared and required facts that a call must satisfy
+};
+
+// FailedPrecondition if some symbol can't be found from the inputs' shapes.
+absl::StatusOr<EntryPlan> MakeEntryPlan(const ir::Graph& graph);
+
+// Immutable; a new one replaces it when a version is added.
+class VersionTable {
+ public:
+  // Checks: one generic version (coverage: the union is the declared domain), no dead version (its
+  // guard contradicts the facts, or a version before it always wins), distinct orders.
+  static absl::StatusOr<std::shared_ptr<const VersionTable>> Make(
+      const EntryPlan& plan, const dim::FactSet& facts,
+      std::vector<std::shared_ptr<const Version>> versions);
+
+  // By order, best first; the last one is generic.
+  const std::vector<std::shared_ptr<const Version>>& versions() const { return versions_; }
+  // Evaluates checks and guards: slots hold symbols first. Slot numbers of each.
+  const dim::DimProgram& program() const { return program_; }
+  // The first version whose guard holds, or -1 for a failed check (then *failed is its number).
+  int Pick(const int64_t* slots, int* failed) const;
+
+ private:
+  std::vector<std::shared_ptr<const Version>> versions_;
+  dim::DimProgram program_;
+  std::vector<int32_t> check_slots_;
+  std::vector<std::vector<int32_t>> guard_slots_;
+};
+
+}  // namespace lathe::rt
