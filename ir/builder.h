@@ -7,31 +7,47 @@
 //   ValueId y = *b.Binary(Op::k_add, x, bias);            // numpy broadcasting
 //   ValueId z = *b.Create(Op::k_softmax, {y}, {.axis = 1});
 //   b.Output("z", z);
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/status/statusor.h"
+#include "ir/dim/facts.h"
 #include "ir/graph.h"
 
 namespace lathe::ir {
 
+// The `if` sides that enclose a node: their conditions, and the graph's facts together with them.
+struct Side {
+  std::vector<Claim> conditions;             // all hold where the node runs
+  std::optional<dim::FactSet> facts;
+};
+
 struct InferContext {
   Graph* graph;
   Node* node;                                // attrs may be normalised; type is to be set
+  const Side* side = nullptr;                // null at the top level
+  bool check_only = false;                   // verifier: claims must be known, none is added
   const ValueType& operand(size_t i) const { return graph->type(node->operands[i]); }
-  // Proved from the facts: nothing happens. Refuted: an error with sizes. Unknown: a fact of standing
-  // `required` is added, checked at entry.
+  // True if the declared and required facts prove the claim (and, in an `if`, its condition).
+  bool Known(const Claim& claim) const;
+  // Known: nothing happens. Never true: an error. Otherwise a fact of standing `required` is added,
+  // checked at entry; inside an `if` it is weakened to "if the side is taken, then the claim".
   absl::Status Require(const Claim& claim, const std::string& why);
   absl::Status Error(const std::string& message) const;  // prefixed with op, name and location
 };
 
 class Builder {
  public:
-  explicit Builder(Graph* graph) : graph_(graph) { stack_.push_back(&graph->body); }
+  explicit Builder(Graph* graph) : Builder(graph, &graph->body) {}
+  // Appends to `block`, which outlives the builder.
+  Builder(Graph* graph, Block* block) : graph_(graph) { stack_.push_back(block); }
   Graph* graph() const { return graph_; }
   void set_location(Location l) { location_ = std::move(l); }
 
-  // Any op but input, constant, if. Type and shape come from its row. Axes may be negative here.
+  // As the op's row says, operands taken as they are: elementwise ones of one shape. Any op but input,
+  // constant, if. Axes may be negative here.
   absl::StatusOr<ValueId> Create(Op op, std::vector<ValueId> operands, Attrs attrs = {});
   absl::StatusOr<ValueId> Input(const std::string& name, ValueType type);
   absl::StatusOr<ValueId> Constant(Tensor t);
@@ -40,6 +56,10 @@ class Builder {
   absl::Status Output(const std::string& name, ValueId v);
   void SetName(ValueId v, std::string name) { graph_->node(v).name = std::move(name); }
 
+  // As people write it: like Create, after the conveniences below that the op has (broadcasting of
+  // elementwise operands, MatMul, Reshape, Attention).
+  absl::StatusOr<ValueId> Apply(Op op, std::vector<ValueId> operands, Attrs attrs = {});
+
   // Elementwise with numpy broadcasting of all operands to one shape.
   absl::StatusOr<ValueId> Elementwise(Op op, std::vector<ValueId> operands, Attrs attrs = {});
   absl::StatusOr<ValueId> Binary(Op op, ValueId a, ValueId b) { return Elementwise(op, {a, b}); }
@@ -47,27 +67,34 @@ class Builder {
   absl::StatusOr<ValueId> BroadcastTo(ValueId v, const Shape& shape);
   // Matmul of numpy's rules: rank 1 operands, broadcast batch dims.
   absl::StatusOr<ValueId> MatMul(ValueId a, ValueId b);
+  // Attention whose batch dims and mask (kNoValue: none) are broadcast.
+  absl::StatusOr<ValueId> Attention(ValueId q, ValueId k, ValueId v, ValueId mask, Attrs attrs);
   // Reshape; at most one entry of `target` is the constant -1.
   absl::StatusOr<ValueId> Reshape(ValueId v, Shape target);
   // One axis of a slice as in numpy: start/limit clamp, negatives count from the end.
   absl::StatusOr<ValueId> Slice(ValueId v, int64_t axis, Dim start, Dim limit, int64_t step = 1);
 
-  // if: OpenIf, build the then-side, Else(), build the other, CloseIf. Facts of the condition (or its
-  // negation) are not visible to `Require` inside the sides in this builder.
+  // if: OpenIf, build the then-side, Else(), build the other, CloseIf. Inside a side its condition (or
+  // the negation) counts as known.
   absl::Status OpenIf(const Claim& claim);
   absl::Status Else(ValueId then_result);
   absl::StatusOr<ValueId> CloseIf(ValueId else_result);
 
  private:
   absl::StatusOr<ValueId> Append(Node n);
+  InferContext Context(Node* n);
+  absl::Status EnterSide();
   Graph* graph_;
   std::vector<Block*> stack_;
   std::vector<Node> open_ifs_;
+  std::vector<Side> sides_;                  // one an open if
+  absl::flat_hash_set<Dim> checked_dims_;    // known to be >= 0 and of this graph
   Location location_;
 };
 
-// The shape that numpy broadcasting gives, and the claims that it needs: equal -> itself; a constant
-// 1 -> the other; otherwise max(n, m) * min(1, n, m) with (n - m) * (n - 1) * (m - 1) == 0 required.
+// The shape that numpy broadcasting gives, and the claims that it needs: equal -> itself; 1 -> the
+// other; one >= 2 or a constant -> that one, the other being 1 or equal; otherwise
+// max(n, m) * min(1, n, m) with (n - m) * (n - 1) * (m - 1) == 0 required.
 absl::StatusOr<Shape> BroadcastShapes(InferContext& c, absl::Span<const Shape> shapes);
 
 }  // namespace lathe::ir

@@ -5,6 +5,7 @@
 // Adding an elementwise op: a line in ops.def, a row in ops_elementwise.cc, its reference in
 // ir/reference/, a row in codegen/kernel/math, a test row (docs/adding_an_op.md).
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -49,6 +50,14 @@ enum Trait : uint32_t {
   kSameShape = 1 << 4,       // operands and result have one shape
 };
 
+// Sets of element types: bit 1 << DType.
+inline constexpr uint8_t kFloatTypes = 1 << int(DType::kF32) | 1 << int(DType::kF64);
+inline constexpr uint8_t kIntTypes = 1 << int(DType::kI32) | 1 << int(DType::kI64);
+inline constexpr uint8_t kBoolType = 1 << int(DType::kBool);
+inline constexpr uint8_t kNumericTypes = kFloatTypes | kIntTypes;
+inline constexpr uint8_t kAllTypes = kNumericTypes | kBoolType;
+constexpr bool Contains(uint8_t types, DType t) { return (types >> int(t) & 1) != 0; }
+
 struct AttrSpec {
   std::string_view name;     // a member of Attrs, as printed: "axis", "axes", "shape", ...
   bool required = true;
@@ -67,6 +76,7 @@ struct OpInfo {
   int min_operands = 0, max_operands = 0;
   std::vector<AttrSpec> attrs;
   uint32_t traits = 0;
+  uint8_t dtypes = 0;        // element types of the operand that decides (sources: of the result)
   Emission emission = Emission::kElementwise;
   // Result type and shape; or an error that says what was found and what was wanted.
   absl::Status (*infer)(InferContext& c) = nullptr;
@@ -76,7 +86,7 @@ struct OpInfo {
   // Reference evaluator on concrete tensors (contiguous operands). Null for composites (their
   // expansion is evaluated), `input`, `constant` and `if` (the interpreter does them).
   absl::StatusOr<Tensor> (*evaluate)(const struct EvalContext& c) = nullptr;
-  // Composites: the value that the expansion computes, appended to the graph.
+  // Composites: the value that the expansion computes, appended by the builder.
   absl::StatusOr<uint32_t> (*expand)(class Builder& b, const Node& n) = nullptr;
   std::string_view doc;      // one line
   std::string_view example;  // in the text form: "y = add(x, x)"
@@ -88,6 +98,8 @@ inline std::string_view Name(Op op) { return Info(op).name; }
 // NotFound, with the nearest known names, if there is none.
 absl::StatusOr<Op> FindOp(std::string_view name);
 absl::Span<const OpInfo> AllOps();
+// The text of docs/ops.md: a section a family, a paragraph an op.
+std::string OpsMarkdown();
 
 // What a reference evaluator gets. `sizes` evaluates a Dim of the graph for this call.
 struct EvalContext {
