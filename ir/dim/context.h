@@ -56,7 +56,7 @@ enum class ExprKind : uint8_t {
   kFloorDiv,  // operands[0] // operands[1]
   kMod,
   kCeilDiv,
-  kMin,       // 2 operands
+  kMin,  // 2 operands
   kMax,
 };
 
@@ -87,8 +87,7 @@ absl::StatusOr<bool> Evaluate(const Claim& c, absl::Span<const int64_t> values);
 // Simultaneous substitution; symbols without an entry stay. The result lives in `target`, which may
 // be another context (then every symbol that stays is looked up or made there by name).
 Dim Substitute(Dim d, const absl::flat_hash_map<SymbolId, Dim>& map, DimContext* target);
-Claim Substitute(const Claim& c, const absl::flat_hash_map<SymbolId, Dim>& map,
-                 DimContext* target);
+Claim Substitute(const Claim& c, const absl::flat_hash_map<SymbolId, Dim>& map, DimContext* target);
 
 // If d == coefficient * symbol + rest with neither depending on the symbol: true.
 bool SplitAffine(Dim d, SymbolId symbol, Dim* coefficient, Dim* rest);

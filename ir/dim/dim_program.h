@@ -10,6 +10,7 @@
 //   p.Run(slots.data());                     // slots[n] == 5376
 #include <cstdint>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -18,12 +19,25 @@
 
 namespace lathe::dim {
 
-enum class DimOp : uint8_t { kConst, kAdd, kSub, kMul, kFloorDiv, kMod, kCeilDiv, kMin, kMax,
-                             kEq, kNe, kLt, kLe };  // comparisons give 0 or 1
+enum class DimOp : uint8_t {
+  kConst,
+  kAdd,
+  kSub,
+  kMul,
+  kFloorDiv,
+  kMod,
+  kCeilDiv,
+  kMin,
+  kMax,
+  kEq,
+  kNe,
+  kLt,
+  kLe
+};  // comparisons give 0 or 1
 
 struct DimInstr {
   DimOp op;
-  int32_t out, a, b;   // slots; kConst: `imm`
+  int32_t out, a, b;  // slots; kConst: `imm`
   int64_t imm = 0;
 };
 
@@ -58,9 +72,11 @@ class DimProgramBuilder {
 
  private:
   int Emit(DimOp op, int a, int b, int64_t imm, const std::string& name);
+  int SumSlot(Dim d);
   DimContext* context_;
   DimProgram program_;
   absl::flat_hash_map<Dim, int> memo_;
+  absl::flat_hash_map<std::tuple<DimOp, int, int, int64_t>, int> emitted_;
 };
 
 }  // namespace lathe::dim

@@ -60,9 +60,9 @@ const char* Name(Verdict v);  // "proved", "refuted", "unknown"
 
 struct Answer {
   Verdict verdict = Verdict::kUnknown;
-  std::vector<FactId> used;       // proved: the facts that it rests on
-  std::vector<int64_t> witness;   // refuted: a value for every symbol of the context
-  std::string hint;               // unknown: a fact that would decide it, if one is known
+  std::vector<FactId> used;      // proved: the facts that it rests on
+  std::vector<int64_t> witness;  // refuted: a value for every symbol of the context
+  std::string hint;              // unknown: a fact that would decide it, if one is known
 };
 
 // An irreducible set of facts that can't hold together, and one edit that mends it.
