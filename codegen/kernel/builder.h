@@ -3,10 +3,13 @@
 //
 //   KernelBuilder b("double");
 //   Dim n = b.Size("n");
-//   int x = b.Buffer("x", f32, BufferKind::kInput, n), y = b.Buffer("y", f32, BufferKind::kOutput,
-//   n); b.Tasks(CeilDiv(n, 16)); Dim i = b.task() * 16; Reg m = b.Mask(n - i, 16); b.Store(y, i,
-//   b.Bin(KOp::kMul, b.Load(x, i, 16, 1, m), b.Float({f32, 16}, 2)), 1, m); std::shared_ptr<Kernel>
-//   k = b.Finish();
+//   int x = b.Buffer("x", f32, BufferKind::kInput, n);
+//   int y = b.Buffer("y", f32, BufferKind::kOutput, n);
+//   b.Tasks(CeilDiv(n, 16));
+//   Dim i = b.task() * 16;
+//   Reg m = b.Mask(n - i, 16), two = b.Float({f32, 16}, 2);
+//   b.Store(y, i, b.Bin(KOp::kMul, b.Load(x, i, 16, 1, m), two), 1, m);
+//   std::shared_ptr<Kernel> k = b.Finish();
 #include <array>
 #include <functional>
 #include <memory>
