@@ -1,0 +1,163 @@
+#include "ir/attr_text.h"
+
+#include <array>
+#include <bit>
+#include <charconv>
+#include <cmath>
+#include <cstring>
+#include <type_traits>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "ir/lexer.h"
+
+namespace lathe::ir {
+namespace {
+
+constexpr AttrField kFields[] = {
+    {"axis", &Attrs::axis},
+    {"axes", &Attrs::axes},
+    {"shape", &Attrs::shape},
+    {"starts", &Attrs::starts},
+    {"limits", &Attrs::limits},
+    {"steps", &Attrs::steps},
+    {"low", &Attrs::low},
+    {"high", &Attrs::high},
+    {"dim", &Attrs::dim},
+    {"claim", &Attrs::claim},
+    {"dtype", &Attrs::dtype},
+    {"value", &Attrs::value},
+    {"epsilon", &Attrs::epsilon},
+    {"scale", &Attrs::scale},
+    {"seed", &Attrs::seed},
+    {"distribution", &Attrs::distribution},
+    {"keep_dims", &Attrs::keep_dims},
+    {"causal", &Attrs::causal},
+    {"empty_row_nan", &Attrs::empty_row_nan},
+    {"name", &Attrs::name},
+    {"tensor", &Attrs::tensor},
+};
+
+std::string Text(int64_t v) { return absl::StrCat(v); }
+std::string Text(double v) { return NumberText(v); }
+std::string Text(Dim d) { return d.ToString(); }
+std::string Text(const Claim& c) { return c.ToString(); }
+std::string Text(DType t) { return Name(t); }
+std::string Text(const Tensor& t) { return TensorText(t); }
+template <typename T>
+std::string Text(const std::vector<T>& list) {
+  return absl::StrCat(
+      "[", absl::StrJoin(list, ", ", [](std::string* out, const T& v) { *out += Text(v); }), "]");
+}
+
+// Whether a member is set, and its text, by the member's type.
+template <typename T>
+std::optional<std::string> Print(const std::optional<T>& v, bool) {
+  if (!v.has_value()) return std::nullopt;
+  return Text(*v);
+}
+template <typename T>
+std::optional<std::string> Print(const std::vector<T>& v, bool required) {
+  if (v.empty() && !required) return std::nullopt;
+  return Text(v);
+}
+std::optional<std::string> Print(const std::string& v, bool) {
+  if (v.empty()) return std::nullopt;
+  return Quote(v);
+}
+std::optional<std::string> Print(bool v, bool) {
+  if (!v) return std::nullopt;
+  return "true";
+}
+std::optional<std::string> Print(const Tensor& v, bool) { return Text(v); }
+
+template <typename Float, typename Bits>
+std::string FloatText(Float value, Bits default_nan) {
+  if (std::isnan(value)) {
+    const Bits bits = std::bit_cast<Bits>(value);
+    if (bits == default_nan) return "nan";
+    return absl::StrCat("nan(0x", absl::Hex(bits), ")");
+  }
+  if (std::isinf(value)) return value < 0 ? "-inf" : "inf";
+  std::array<char, 40> buffer;
+  const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value).ptr;
+  return std::string(buffer.data(), end);
+}
+
+template <typename T>
+std::string ElementText(T v) {
+  if constexpr (std::is_same_v<T, bool>) return v ? "true" : "false";
+  if constexpr (std::is_floating_point_v<T>) return NumberText(v);
+  return absl::StrCat(v);
+}
+
+template <typename T>
+void AppendElements(const Tensor& t, std::string* out) {
+  constexpr int64_t kShortestRun = 4;
+  const T* data = t.data<T>();
+  const int64_t count = t.num_elements();
+  for (int64_t i = 0; i < count;) {
+    // Runs are equal bit for bit, so that -0 and 0 stay apart.
+    int64_t run = 1;
+    while (i + run < count && std::memcmp(data + i, data + i + run, sizeof(T)) == 0) ++run;
+    const std::string text = ElementText(data[i]);
+    if (run < kShortestRun) {
+      for (int64_t k = 0; k < run; ++k) absl::StrAppend(out, i + k == 0 ? "" : ", ", text);
+    } else {
+      absl::StrAppend(out, i == 0 ? "" : ", ", text, "*", run);
+    }
+    i += run;
+  }
+}
+
+}  // namespace
+
+absl::Span<const AttrField> AllAttrFields() { return kFields; }
+
+const AttrField* FindAttrField(std::string_view name) {
+  for (const AttrField& f : kFields) {
+    if (f.name == name) return &f;
+  }
+  return nullptr;
+}
+
+std::optional<std::string> AttrText(const AttrField& field, const Attrs& attrs, bool required) {
+  return std::visit([&](auto member) { return Print(attrs.*member, required); }, field.member);
+}
+
+std::string NumberText(float value) { return FloatText<float, uint32_t>(value, 0x7fc00000u); }
+std::string NumberText(double value) {
+  return FloatText<double, uint64_t>(value, 0x7ff8000000000000u);
+}
+
+std::string TensorText(const Tensor& tensor) {
+  const Tensor t = tensor.Contiguous();
+  std::string out = absl::StrCat(Name(t.dtype()), "[", absl::StrJoin(t.shape(), ", "), "]{");
+  switch (t.dtype()) {
+    case DType::kBool:
+      AppendElements<bool>(t, &out);
+      break;
+    case DType::kI32:
+      AppendElements<int32_t>(t, &out);
+      break;
+    case DType::kI64:
+      AppendElements<int64_t>(t, &out);
+      break;
+    case DType::kF32:
+      AppendElements<float>(t, &out);
+      break;
+    case DType::kF64:
+      AppendElements<double>(t, &out);
+      break;
+  }
+  return out += "}";
+}
+
+std::optional<DType> FindDType(std::string_view name) {
+  for (DType t : {DType::kBool, DType::kI32, DType::kI64, DType::kF32, DType::kF64}) {
+    if (name == Name(t)) return t;
+  }
+  return std::nullopt;
+}
+
+}  // namespace lathe::ir

@@ -1,0 +1,43 @@
+#pragma once
+// The members of Attrs by name and type, and the text of one attribute: what makes the printer and
+// the parser work from the op table's rows alone. A new kind of attribute is a line here.
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "ir/graph.h"
+
+namespace lathe::ir {
+
+using AttrMember = std::variant<std::optional<int64_t> Attrs::*, std::vector<int64_t> Attrs::*,
+                                std::optional<Shape> Attrs::*, std::vector<Dim> Attrs::*,
+                                std::optional<Dim> Attrs::*, std::optional<Claim> Attrs::*,
+                                std::optional<DType> Attrs::*, std::optional<double> Attrs::*,
+                                std::string Attrs::*, bool Attrs::*, Tensor Attrs::*>;
+
+struct AttrField {
+  std::string_view name;  // as in the rows of the op table
+  AttrMember member;
+};
+
+absl::Span<const AttrField> AllAttrFields();
+// Null if Attrs has no such member.
+const AttrField* FindAttrField(std::string_view name);
+
+// The text after "name=", or nothing if the attribute is unset and need not be printed: an empty
+// list is printed only if it is `required`.
+std::optional<std::string> AttrText(const AttrField& field, const Attrs& attrs, bool required);
+
+// Shortest decimal text that reads back to the same bits; "inf", "-inf", "nan", and
+// "nan(0x7fc00001)" for a NaN whose bits are not those of the default one.
+std::string NumberText(float value);
+std::string NumberText(double value);
+// "f32[2, 2]{1, 2, 3, 4}": the type and every element; 4 or more equal ones as value*count.
+std::string TensorText(const Tensor& tensor);
+// "f32", if `name` is an element type's name.
+std::optional<DType> FindDType(std::string_view name);
+
+}  // namespace lathe::ir
