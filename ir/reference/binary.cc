@@ -1,0 +1,174 @@
+// Elementwise ops of two and three operands of one shape.
+#include <cmath>
+#include <functional>
+#include <limits>
+
+#include "ir/reference/common.h"
+#include "ir/reference/evaluators.h"
+
+namespace lathe::ir {
+
+using namespace reference;  // NOLINT: the evaluators' own helpers
+
+namespace {
+
+// result[i] = fn(a[i], b[i]) with T the operands' type and R the result's.
+template <typename R, typename T, typename Fn>
+void Loop(const EvalContext& c, Tensor* result, Fn fn) {
+  const T *a = c.operands[0].data<T>(), *b = c.operands[1].data<T>();
+  R* y = result->data<R>();
+  const int64_t count = result->num_elements();
+  for (int64_t i = 0; i < count; ++i) y[i] = static_cast<R>(fn(a[i], b[i]));
+}
+
+absl::StatusOr<Tensor> Prepare(const EvalContext& c) {
+  if (c.operands[0].dtype() != c.operands[1].dtype()) {
+    return InvalidArgument(c, absl::StrCat("operands are ", Name(c.operands[0].dtype()), " and ",
+                                           Name(c.operands[1].dtype()), ", wanted one type"));
+  }
+  absl::Status same = CheckSameShape(c);
+  if (!same.ok()) return same;
+  return MakeResult(c);
+}
+
+template <typename Fn>
+absl::StatusOr<Tensor> Map(const EvalContext& c, Fn fn) {
+  absl::StatusOr<Tensor> result = Prepare(c);
+  if (!result.ok()) return result;
+  VisitType(result->dtype(), [&](auto type) {
+    using T = decltype(type);
+    Loop<T, T>(c, &*result, fn);
+  });
+  return result;
+}
+
+template <typename Fn>
+absl::StatusOr<Tensor> Compare(const EvalContext& c, Fn fn) {
+  absl::StatusOr<Tensor> result = Prepare(c);
+  if (!result.ok()) return result;
+  VisitType(c.operands[0].dtype(),
+            [&](auto type) { Loop<uint8_t, decltype(type)>(c, &*result, fn); });
+  return result;
+}
+
+// Float or integer arithmetic; on integers fn works on uint64_t and the result wraps.
+template <typename Fn>
+absl::StatusOr<Tensor> Wrap(const EvalContext& c, Fn fn) {
+  return Map(c, [fn](auto a, auto b) {
+    using T = decltype(a);
+    if constexpr (std::is_floating_point_v<T>) {
+      return fn(a, b);
+    } else {
+      return static_cast<T>(fn(static_cast<uint64_t>(a), static_cast<uint64_t>(b)));
+    }
+  });
+}
+
+// Truncated quotient and remainder: x / 0 and x % 0 are 0, min / -1 wraps to min.
+template <typename T>
+T Quotient(T a, T b) {
+  if (b == 0) return 0;
+  if (b == static_cast<T>(-1)) return static_cast<T>(-static_cast<uint64_t>(a));
+  return static_cast<T>(a / b);
+}
+template <typename T>
+T Remainder(T a, T b) {
+  return b == 0 || b == static_cast<T>(-1) ? T{0} : static_cast<T>(a % b);
+}
+
+// The remainder with the divisor's sign; a zero result has it too.
+template <typename T>
+T FloatMod(T a, T b) {
+  const T r = std::fmod(a, b);
+  if (r == 0) return std::copysign(r, b);
+  return (r < 0) != (b < 0) ? r + b : r;
+}
+
+}  // namespace
+
+absl::StatusOr<Tensor> Eval_add(const EvalContext& c) { return Wrap(c, std::plus<>()); }
+absl::StatusOr<Tensor> Eval_sub(const EvalContext& c) { return Wrap(c, std::minus<>()); }
+absl::StatusOr<Tensor> Eval_mul(const EvalContext& c) { return Wrap(c, std::multiplies<>()); }
+
+absl::StatusOr<Tensor> Eval_div(const EvalContext& c) {
+  return Map(c, [](auto a, auto b) {
+    if constexpr (std::is_floating_point_v<decltype(a)>) {
+      return a / b;
+    } else {
+      return Quotient(a, b);
+    }
+  });
+}
+
+absl::StatusOr<Tensor> Eval_rem(const EvalContext& c) {
+  return Map(c, [](auto a, auto b) {
+    if constexpr (std::is_floating_point_v<decltype(a)>) {
+      return std::fmod(a, b);
+    } else {
+      return Remainder(a, b);
+    }
+  });
+}
+
+// Of floats: floor of the rounded quotient.
+absl::StatusOr<Tensor> Eval_floordiv(const EvalContext& c) {
+  return Map(c, [](auto a, auto b) {
+    using T = decltype(a);
+    if constexpr (std::is_floating_point_v<T>) {
+      return std::floor(a / b);
+    } else {
+      const bool down = Remainder(a, b) != 0 && (a < 0) != (b < 0);
+      return static_cast<T>(Quotient(a, b) - (down ? 1 : 0));
+    }
+  });
+}
+
+absl::StatusOr<Tensor> Eval_mod(const EvalContext& c) {
+  return Map(c, [](auto a, auto b) {
+    using T = decltype(a);
+    if constexpr (std::is_floating_point_v<T>) {
+      return FloatMod(a, b);
+    } else {
+      const T r = Remainder(a, b);
+      return static_cast<T>(r != 0 && (r < 0) != (b < 0) ? r + b : r);
+    }
+  });
+}
+
+absl::StatusOr<Tensor> Eval_maximum(const EvalContext& c) {
+  return Map(c, [](auto a, auto b) { return Maximum(a, b); });
+}
+absl::StatusOr<Tensor> Eval_minimum(const EvalContext& c) {
+  return Map(c, [](auto a, auto b) { return Minimum(a, b); });
+}
+
+absl::StatusOr<Tensor> Eval_and(const EvalContext& c) {
+  return Compare(c, [](auto a, auto b) { return a != 0 && b != 0; });
+}
+absl::StatusOr<Tensor> Eval_or(const EvalContext& c) {
+  return Compare(c, [](auto a, auto b) { return a != 0 || b != 0; });
+}
+
+absl::StatusOr<Tensor> Eval_eq(const EvalContext& c) { return Compare(c, std::equal_to<>()); }
+absl::StatusOr<Tensor> Eval_ne(const EvalContext& c) { return Compare(c, std::not_equal_to<>()); }
+absl::StatusOr<Tensor> Eval_lt(const EvalContext& c) { return Compare(c, std::less<>()); }
+absl::StatusOr<Tensor> Eval_le(const EvalContext& c) { return Compare(c, std::less_equal<>()); }
+absl::StatusOr<Tensor> Eval_gt(const EvalContext& c) { return Compare(c, std::greater<>()); }
+absl::StatusOr<Tensor> Eval_ge(const EvalContext& c) { return Compare(c, std::greater_equal<>()); }
+
+absl::StatusOr<Tensor> Eval_select(const EvalContext& c) {
+  absl::Status same = CheckSameShape(c);
+  if (!same.ok()) return same;
+  absl::StatusOr<Tensor> result = MakeResult(c);
+  if (!result.ok()) return result;
+  const int64_t count = result->num_elements();
+  const uint8_t* condition = c.operands[0].data<uint8_t>();
+  VisitType(result->dtype(), [&](auto type) {
+    using T = decltype(type);
+    const T *a = c.operands[1].data<T>(), *b = c.operands[2].data<T>();
+    for (int64_t i = 0; i < count; ++i) result->data<T>()[i] = condition[i] != 0 ? a[i] : b[i];
+  });
+  return result;
+}
+
+}  // namespace lathe::ir

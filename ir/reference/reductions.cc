@@ -1,0 +1,116 @@
+// sum, prod, max, min, argmax over any set of axes. Sums and products of f32 are held in float64
+// (of f64 in long double) and rounded once; those of integers wrap in their own type.
+#include <algorithm>
+
+#include "ir/reference/common.h"
+#include "ir/reference/evaluators.h"
+
+namespace lathe::ir {
+
+using namespace reference;  // NOLINT: the evaluators' own helpers
+
+namespace {
+
+// The operand as rows: where each row starts, and the offsets of its elements in row-major order
+// over the reduced axes.
+struct Rows {
+  std::vector<int64_t> starts, elements;
+};
+
+Rows SplitRows(const Tensor& x, absl::Span<const int64_t> axes) {
+  std::vector<int64_t> kept_shape, kept_strides, shape, strides;
+  for (size_t i = 0; i < x.shape().size(); ++i) {
+    const bool reduced = std::find(axes.begin(), axes.end(), static_cast<int64_t>(i)) != axes.end();
+    (reduced ? shape : kept_shape).push_back(x.shape()[i]);
+    (reduced ? strides : kept_strides).push_back(x.strides()[i]);
+  }
+  return {Offsets(kept_shape, kept_strides), Offsets(shape, strides)};
+}
+
+// result[row] = fn(row's first element, element offsets), with T the operand's and R the result's
+// type. `needs_elements`: the op has no value for an empty row.
+template <typename Fn>
+absl::StatusOr<Tensor> Reduce(const EvalContext& c, absl::Span<const int64_t> axes,
+                              bool needs_elements, Fn fn) {
+  const Tensor& x = c.operands[0];
+  const Rows rows = SplitRows(x, axes);
+  absl::StatusOr<Tensor> result = MakeResult(c);
+  if (!result.ok()) return result;
+  if (static_cast<int64_t>(rows.starts.size()) != result->num_elements()) {
+    return InvalidArgument(c, absl::StrCat(ShapeText(x.shape()), " has ", rows.starts.size(),
+                                           " rows, the result ", ShapeText(c.result_shape)));
+  }
+  if (needs_elements && rows.elements.empty() && !rows.starts.empty()) {
+    return InvalidArgument(
+        c, absl::StrCat("the reduced extent is 0 in ", ShapeText(x.shape()), " over axes ",
+                        ShapeText(axes), ", wanted at least 1: an empty ",
+                        std::string(Name(c.node->op)), " has no value"));
+  }
+  VisitType(x.dtype(), [&](auto from) {
+    using T = decltype(from);
+    VisitType(result->dtype(), [&](auto to) {
+      using R = decltype(to);
+      for (size_t i = 0; i < rows.starts.size(); ++i) {
+        result->data<R>()[i] =
+            static_cast<R>(fn(x.data<T>() + rows.starts[i], absl::MakeSpan(rows.elements)));
+      }
+    });
+  });
+  return result;
+}
+
+// max or min, by `better`.
+template <typename Fn>
+absl::StatusOr<Tensor> ReduceExtremum(const EvalContext& c, Fn better) {
+  return Reduce(c, c.node->attrs.axes, true, [better](const auto* x, auto elements) {
+    auto best = x[elements[0]];
+    for (int64_t at : elements) best = better(best, x[at]);
+    return best;
+  });
+}
+
+}  // namespace
+
+absl::StatusOr<Tensor> Eval_sum(const EvalContext& c) {
+  return Reduce(c, c.node->attrs.axes, false, [](const auto* x, auto elements) {
+    using T = std::decay_t<decltype(*x)>;
+    // A sum of -0 is -0, an empty one +0.
+    AccumulatorOf<T> total{0};
+    if (std::is_floating_point_v<T> && !elements.empty()) total = -total;
+    for (int64_t at : elements) total += static_cast<AccumulatorOf<T>>(x[at]);
+    return static_cast<T>(total);
+  });
+}
+
+absl::StatusOr<Tensor> Eval_prod(const EvalContext& c) {
+  return Reduce(c, c.node->attrs.axes, false, [](const auto* x, auto elements) {
+    using T = std::decay_t<decltype(*x)>;
+    AccumulatorOf<T> total{1};
+    for (int64_t at : elements) total *= static_cast<AccumulatorOf<T>>(x[at]);
+    return static_cast<T>(total);
+  });
+}
+
+absl::StatusOr<Tensor> Eval_max(const EvalContext& c) {
+  return ReduceExtremum(c, [](auto a, auto b) { return Maximum(a, b); });
+}
+
+absl::StatusOr<Tensor> Eval_min(const EvalContext& c) {
+  return ReduceExtremum(c, [](auto a, auto b) { return Minimum(a, b); });
+}
+
+// The first NaN if there is one, else the first largest element.
+absl::StatusOr<Tensor> Eval_argmax(const EvalContext& c) {
+  const int64_t axis = c.node->attrs.axis.value_or(0);
+  return Reduce(c, {axis}, true, [](const auto* x, auto elements) {
+    size_t best = 0;
+    for (size_t i = 0; i < elements.size(); ++i) {
+      const auto value = x[elements[i]], champion = x[elements[best]];
+      if (champion != champion) break;
+      if (value != value || value > champion) best = i;
+    }
+    return static_cast<int64_t>(best);
+  });
+}
+
+}  // namespace lathe::ir
