@@ -25,4 +25,8 @@ absl::StatusOr<std::vector<Tensor>> Interpret(const Graph& graph, absl::Span<con
 absl::StatusOr<std::vector<int64_t>> BindSymbols(const Graph& graph,
                                                  absl::Span<const Tensor> inputs);
 
+// The declared and required facts at these sizes. The error names the claim, its source, the values
+// of its sides (of a divisibility: the remainder), and which argument gave each symbol.
+absl::Status CheckFacts(const Graph& graph, absl::Span<const int64_t> symbols);
+
 }  // namespace lathe::ir

@@ -1,0 +1,88 @@
+#include "ir/expand.h"
+
+#include <deque>
+#include <numeric>
+
+#include "ir/builder.h"
+
+namespace lathe::ir {
+namespace {
+
+bool IsComposite(const Node& n) { return Info(n.op).emission == Emission::kComposite; }
+
+// Blocks of a graph by the node that owns them, since appending nodes moves the blocks in memory.
+struct BlockPlace {
+  ValueId owner = kNoValue;  // kNoValue: the body
+  size_t index = 0;
+};
+
+Block& At(Graph* graph, BlockPlace place) {
+  return place.owner == kNoValue ? graph->body : graph->node(place.owner).blocks[place.index];
+}
+
+// Expands the composites that stand in one block, and lists the blocks inside of it.
+absl::Status ExpandBlock(Graph* graph, BlockPlace place, std::vector<ValueId>* replacement,
+                         std::vector<BlockPlace>* inner) {
+  const Block& block = At(graph, place);
+  std::deque<ValueId> todo(block.nodes.begin(), block.nodes.end());
+  std::vector<ValueId> nodes;
+  while (!todo.empty()) {
+    const ValueId v = todo.front();
+    todo.pop_front();
+    for (size_t i = 0; i < graph->node(v).blocks.size(); ++i) inner->push_back({v, i});
+    if (!IsComposite(graph->node(v))) {
+      nodes.push_back(v);
+      continue;
+    }
+    const Node composite = graph->node(v);
+    Block expansion;
+    Builder builder(graph, &expansion);
+    builder.set_location(composite.location);
+    absl::StatusOr<ValueId> result = Info(composite.op).expand(builder, composite);
+    if (!result.ok()) return result.status();
+    replacement->resize(graph->num_nodes(), kNoValue);
+    (*replacement)[v] = *result;
+    todo.insert(todo.begin(), expansion.nodes.begin(), expansion.nodes.end());
+  }
+  At(graph, place).nodes = std::move(nodes);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+bool HasComposites(const Graph& graph) {
+  for (ValueId v = 0; v < graph.num_nodes(); ++v) {
+    if (IsComposite(graph.node(v))) return true;
+  }
+  return false;
+}
+
+absl::Status ExpandComposites(Graph* graph) {
+  std::vector<ValueId> replacement(graph->num_nodes(), kNoValue);
+  std::vector<BlockPlace> blocks = {BlockPlace{}};
+  while (!blocks.empty()) {
+    const BlockPlace place = blocks.back();
+    blocks.pop_back();
+    absl::Status expanded = ExpandBlock(graph, place, &replacement, &blocks);
+    if (!expanded.ok()) return expanded;
+  }
+  // An expansion may end in a composite, whose own replacement has a larger id, or in an operand,
+  // whose replacement has a smaller one: follow until a value that stays.
+  std::vector<ValueId> final_of(graph->num_nodes());
+  std::iota(final_of.begin(), final_of.end(), ValueId{0});
+  replacement.resize(graph->num_nodes(), kNoValue);
+  for (ValueId v = 0; v < replacement.size(); ++v) {
+    ValueId end = v;
+    while (replacement[end] != kNoValue) end = replacement[end];
+    for (ValueId at = v; replacement[at] != kNoValue;) {  // later walks take one step
+      const ValueId next = replacement[at];
+      replacement[at] = end;
+      at = next;
+    }
+    final_of[v] = end;
+  }
+  graph->ReplaceUses(final_of);
+  return absl::OkStatus();
+}
+
+}  // namespace lathe::ir
