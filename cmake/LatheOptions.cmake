@@ -30,6 +30,8 @@ endif()
 # multiply and an add become one rounding is decided by Lathe, never by the C++ compiler.
 function(lathe_target_defaults target)
   target_compile_options(${target} PRIVATE -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion
+                         # Designated initialisers leave out what keeps its default.
+                         -Wno-missing-field-initializers
                          -ffp-contract=off)
   target_include_directories(${target} PUBLIC
     $<BUILD_INTERFACE:${lathe_SOURCE_DIR}> $<BUILD_INTERFACE:${lathe_SOURCE_DIR}/include>)

@@ -83,7 +83,6 @@ class Builder {
  private:
   absl::StatusOr<ValueId> Append(Node n);
   InferContext Context(Node* n);
-  absl::Status EnterSide();
   Graph* graph_;
   std::vector<Block*> stack_;
   std::vector<Node> open_ifs_;

@@ -1,6 +1,9 @@
 // sum, prod, max, min, argmax over any set of axes. Sums and products of f32 are held in float64
 // (of f64 in long double) and rounded once; those of integers wrap in their own type.
 #include <algorithm>
+#include <limits>
+#include <optional>
+#include <type_traits>
 
 #include "ir/reference/common.h"
 #include "ir/reference/evaluators.h"
@@ -59,11 +62,26 @@ absl::StatusOr<Tensor> Reduce(const EvalContext& c, absl::Span<const int64_t> ax
   return result;
 }
 
-// max or min, by `better`.
+// The number as an element: integers saturate, so that infinities are their ends.
+template <typename T>
+T ToElement(double value) {
+  if constexpr (!std::is_floating_point_v<T>) {
+    if (value >= static_cast<double>(std::numeric_limits<T>::max()))
+      return std::numeric_limits<T>::max();
+    if (!(value > static_cast<double>(std::numeric_limits<T>::min())))
+      return std::numeric_limits<T>::min();
+  }
+  return static_cast<T>(value);
+}
+
+// max or min, by `better`; of an empty row the attribute `value`, if there is one.
 template <typename Fn>
 absl::StatusOr<Tensor> ReduceExtremum(const EvalContext& c, Fn better) {
-  return Reduce(c, c.node->attrs.axes, true, [better](const auto* x, auto elements) {
-    auto best = x[elements[0]];
+  const std::optional<double>& of_nothing = c.node->attrs.value;
+  return Reduce(c, c.node->attrs.axes, !of_nothing, [&](const auto* x, auto elements) {
+    using T = std::decay_t<decltype(*x)>;
+    if (elements.empty()) return Convert<T>(*of_nothing);
+    T best = x[elements[0]];
     for (int64_t at : elements) best = better(best, x[at]);
     return best;
   });

@@ -1,0 +1,187 @@
+// Running a row of the op table on a node: its attributes, its rules, the claims that they make.
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "ir/shape_rules.h"
+
+namespace lathe::ir {
+namespace {
+
+// 1 if the claim holds, else 0, as an expression that can't overflow where the sides don't.
+Dim Truth(const Claim& claim) {
+  const Dim gap = claim.rhs - claim.lhs;
+  switch (claim.relation) {
+    case Relation::kEq:
+      return 1 - Min(1, Max(gap, -gap));
+    case Relation::kNe:
+      return Min(1, Max(gap, -gap));
+    case Relation::kLt:
+      return Min(1, Max(0, gap));
+    case Relation::kLe:
+      return Min(1, Max(0, gap + 1));
+    case Relation::kIn: {
+      Dim truth = 0;
+      for (int64_t v : claim.set) truth += 1 - Min(1, Max(claim.lhs - v, v - claim.lhs));
+      return truth;
+    }
+  }
+  return 0;
+}
+
+// "If all conditions hold, then the claim."
+Claim Implication(const std::vector<Claim>& conditions, const Claim& claim) {
+  Dim taken = 1;
+  for (const Claim& condition : conditions) taken *= Truth(condition);
+  return Eq(taken * (1 - Truth(claim)), 0);
+}
+
+bool IsProved(const dim::FactSet& facts, const Claim& claim) {
+  return facts.Prove(claim, /*use_required=*/true).verdict == dim::Verdict::kProved;
+}
+
+bool AlwaysFalse(const InferContext& c, const Claim& claim) {
+  if (claim.relation != Relation::kIn) return c.Known(Not(claim));
+  for (int64_t v : claim.set) {
+    if (!c.Known(Ne(claim.lhs, v))) return false;
+  }
+  return true;
+}
+
+absl::Status CheckAttrs(const InferContext& c) {
+  const OpInfo& info = Info(c.node->op);
+  const std::vector<std::string_view> set = SetAttrs(c.node->attrs);
+  const auto names = [&] {
+    return absl::StrJoin(info.attrs, ", ",
+                         [](std::string* out, const AttrSpec& a) { out->append(a.name); });
+  };
+  for (std::string_view name : set) {
+    const bool known = std::any_of(info.attrs.begin(), info.attrs.end(),
+                                   [&](const AttrSpec& a) { return a.name == name; });
+    if (!known) {
+      return c.Error(absl::StrCat("has no attribute '", std::string(name), "'; wanted ",
+                                  info.attrs.empty() ? "none" : names()));
+    }
+  }
+  for (const AttrSpec& spec : info.attrs) {
+    // Lists may rightly be empty at rank 0; the shape rule checks their length.
+    const bool is_list = spec.name == "axes" || spec.name == "starts" || spec.name == "limits" ||
+                         spec.name == "steps" || spec.name == "low" || spec.name == "high";
+    if (!spec.required || is_list || std::find(set.begin(), set.end(), spec.name) != set.end())
+      continue;
+    return c.Error(
+        absl::StrCat("lacks the attribute '", std::string(spec.name), "'; wanted ", names()));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckOperandCount(const InferContext& c) {
+  const OpInfo& info = Info(c.node->op);
+  const int count = static_cast<int>(c.node->operands.size());
+  if (count < info.min_operands || count > info.max_operands) {
+    const std::string wanted =
+        info.min_operands == info.max_operands ? absl::StrCat(info.min_operands)
+        : count < info.min_operands            ? absl::StrCat("at least ", info.min_operands)
+                                               : absl::StrCat("at most ", info.max_operands);
+    return c.Error(absl::StrCat("has ", count, " operands; wanted ", wanted));
+  }
+  for (ValueId v : c.node->operands) {
+    if (v >= c.graph->num_nodes())
+      return c.Error(absl::StrCat("operand ", c.graph->ValueName(v), " is no value of this graph"));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+bool InferContext::Known(const Claim& claim) const {
+  if (IsProved(graph->facts(), claim)) return true;
+  if (side == nullptr) return false;
+  return (side->facts && IsProved(*side->facts, claim)) ||
+         IsProved(graph->facts(), Implication(side->conditions, claim));
+}
+
+absl::Status InferContext::Error(const std::string& message) const {
+  return ErrorAt(*node, absl::StatusCode::kInvalidArgument, message);
+}
+
+absl::Status InferContext::Require(const Claim& claim, const std::string& why) {
+  for (Dim d : {claim.lhs, claim.rhs}) {
+    if (!d.ok()) {
+      return ErrorAt(*node, absl::StatusCode::kOutOfRange,
+                     absl::StrCat(why, ": ", std::string(d.status().message())));
+    }
+  }
+  if (Known(claim)) return absl::OkStatus();
+  if (check_only)
+    return Error(absl::StrCat(why, ": ", claim.ToString(), " is not among the facts"));
+  if (AlwaysFalse(*this, claim))
+    return Error(absl::StrCat(why, ": ", claim.ToString(), " never holds"));
+  const Claim added = side == nullptr ? claim : Implication(side->conditions, claim);
+  const dim::Source source{absl::StrCat(std::string(Name(node->op)), ": ", why),
+                           node->location.ToString()};
+  absl::StatusOr<dim::FactId> id = graph->facts().Add(added, dim::Standing::kRequired, source);
+  if (id.ok()) return absl::OkStatus();
+  return ErrorAt(*node, id.status().code(),
+                 absl::StrCat(why, ": ", std::string(id.status().message())));
+}
+
+Side SideOf(const Graph& graph, const Side* outer, const Claim& claim, bool then_side) {
+  Side side;
+  if (outer != nullptr) side = *outer;
+  if (!side.facts) side.facts = graph.facts();
+  std::vector<Claim> conditions = {claim};
+  if (!then_side && claim.relation != Relation::kIn) conditions = {Not(claim)};
+  if (!then_side && claim.relation == Relation::kIn) {
+    conditions.clear();
+    for (int64_t v : claim.set) conditions.push_back(Ne(claim.lhs, v));
+  }
+  for (const Claim& condition : conditions) {
+    side.conditions.push_back(condition);
+    // A side that is never taken has a contradiction here; leaving it out only leaves less known.
+    side.facts->Add(condition, dim::Standing::kDeclared, {"the condition of if", ""}).IgnoreError();
+  }
+  return side;
+}
+
+std::vector<std::string_view> SetAttrs(const Attrs& a) {
+  std::vector<std::string_view> names;
+  const auto add = [&](bool is_set, std::string_view name) {
+    if (is_set) names.push_back(name);
+  };
+  add(a.axis.has_value(), "axis");
+  add(!a.axes.empty(), "axes");
+  add(a.shape.has_value(), "shape");
+  add(!a.starts.empty(), "starts");
+  add(!a.limits.empty(), "limits");
+  add(!a.steps.empty(), "steps");
+  add(!a.low.empty(), "low");
+  add(!a.high.empty(), "high");
+  add(a.dim.has_value(), "dim");
+  add(a.claim.has_value(), "claim");
+  add(a.dtype.has_value(), "dtype");
+  add(a.value.has_value(), "value");
+  add(a.epsilon.has_value(), "epsilon");
+  add(a.scale.has_value(), "scale");
+  add(a.seed.has_value(), "seed");
+  add(!a.distribution.empty(), "distribution");
+  add(a.keep_dims, "keep_dims");
+  add(a.causal, "causal");
+  add(a.empty_row_nan, "empty_row_nan");
+  add(!a.name.empty(), "name");
+  return names;
+}
+
+absl::Status Infer(InferContext& c, absl::flat_hash_set<Dim>* checked) {
+  const OpInfo& info = Info(c.node->op);
+  if (info.infer == nullptr) return c.Error("has no row in the op table");
+  if (absl::Status s = CheckOperandCount(c); !s.ok()) return s;
+  if (absl::Status s = CheckAttrs(c); !s.ok()) return s;
+  if (absl::Status s = info.infer(c); !s.ok()) return s;
+  if (info.require != nullptr) {
+    if (absl::Status s = info.require(c); !s.ok()) return s;
+  }
+  return CheckType(c, c.node->type, checked);
+}
+
+}  // namespace lathe::ir

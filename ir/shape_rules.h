@@ -1,0 +1,61 @@
+#pragma once
+// What the shape rules of the op table (ir/ops_*.cc) and the builder's conveniences share:
+// questions about dims, checks of operands and axes, checks of a finished type. Internal to ir/.
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/status/statusor.h"
+#include "ir/builder.h"
+
+namespace lathe::ir {
+
+// Status text "op 'name' at file:line: message".
+absl::Status ErrorAt(const Node& n, absl::StatusCode code, const std::string& message);
+
+// Identity, or proof from the facts known where the node runs.
+bool KnownEq(const InferContext& c, Dim a, Dim b);
+// As above; min and max on either side are taken apart first.
+bool KnownLe(const InferContext& c, Dim a, Dim b);
+
+// The smaller (larger) of two dims, without the min (max) where it is known which one it is.
+Dim SmallerOf(const InferContext& c, Dim a, Dim b);
+Dim LargerOf(const InferContext& c, Dim a, Dim b);
+
+// All operands from `first` on have one element type, which the op's row admits.
+absl::Status CheckDTypes(const InferContext& c, size_t first = 0);
+// Operand i has that type exactly; `role` names it in the error ("indices", "condition").
+absl::Status CheckOperandIs(const InferContext& c, size_t i, uint8_t types,
+                            const std::string& role);
+
+// Brings an axis into 0..rank-1; negative ones count from the end.
+absl::Status NormalizeAxis(const InferContext& c, int64_t* axis, int rank);
+// The same for a list, sorted, without repeats. An empty list becomes all axes.
+absl::Status NormalizeAxes(const InferContext& c, std::vector<int64_t>* axes, int rank);
+
+// The two shapes agree but for what the facts don't decide: that becomes a required claim.
+absl::Status RequireEqualShapes(InferContext& c, const Shape& a, const Shape& b,
+                                const std::string& what);
+
+// The finished type can exist: rank, dims that are >= 0 (else required) and within kMaxDim, element
+// and byte counts of the constant dims within int64. Dims in `checked` are skipped, new ones are
+// added.
+absl::Status CheckType(InferContext& c, const ValueType& type, absl::flat_hash_set<Dim>* checked);
+
+// The shape without `axes` (ascending), or with 1 there.
+Shape ReducedShape(const Shape& shape, const std::vector<int64_t>& axes, bool keep_dims);
+
+// Product of all dims; poisoned on overflow.
+Dim Volume(const Shape& shape);
+
+// Attributes by the name in op.h's AttrSpec. `axes` and other lists count as set when not empty.
+std::vector<std::string_view> SetAttrs(const Attrs& attrs);
+
+// What is known where one side of an `if` on `claim` runs; `outer` is the side around the `if`, or
+// null.
+Side SideOf(const Graph& graph, const Side* outer, const Claim& claim, bool then_side);
+
+// Checks attributes against the row, runs its rules and CheckType.
+absl::Status Infer(InferContext& c, absl::flat_hash_set<Dim>* checked);
+
+}  // namespace lathe::ir
