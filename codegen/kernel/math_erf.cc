@@ -1,0 +1,62 @@
+// erf and gelu.
+#include "codegen/kernel/math_internal.h"
+
+namespace lathe::kernel::math {
+namespace {
+
+// erf for |x| < 1: x * P(x^2), minimax in the relative error.
+Val ErfSmall(const Format& f, Val x) {
+  return x * f.Poly(x * x, {0x1.20dd750429b6dp+0, -0x1.812746b0379b2p-2, 0x1.ce2f21a0408d1p-4,
+                            -0x1.b82ce311ee09bp-6, 0x1.565bccf7e2856p-8, -0x1.c02db0149d904p-11,
+                            0x1.f9a2b75531772p-14, -0x1.f4ca204c771c5p-17, 0x1.b97e44280cfb9p-20,
+                            -0x1.5bfe763844720p-23, 0x1.d6e3ddfeb1f49p-27, -0x1.ab15c51d2ebebp-31});
+}
+
+// erfc for 1 <= a <= 6: exp(-a^2) * P(t) with t = (a - 2.45) / (a + 2.45).
+Val ErfcLarge(const Format& f, Val a) {
+  const Val t = (a - f.F(2.45)) / (a + f.F(2.45));
+  const Val p = f.Poly(
+      t, {0x1.b7796ffa8dca2p-3, -0x1.81dd9536d088dp-2, 0x1.01b54a7eb7308p-2, -0x1.f19e1fd5108cbp-4,
+          0x1.29bcc60c6e94cp-5, -0x1.2b9c382eb5cc6p-9, -0x1.764ff00c41c94p-9, 0x1.687bf16023988p-11,
+          0x1.34adb7a020886p-12, -0x1.b24f3f671b967p-14, -0x1.86c735643ebccp-15,
+          0x1.c4552b35e1ebbp-17, 0x1.3eee7d8d567eap-17, -0x1.19b56686df957p-20,
+          -0x1.df6dded8d6b27p-20, -0x1.99cc0ac179330p-24});
+  return ExpNonPositive(-(a * a)) * p;
+}
+
+}  // namespace
+
+// f32: x * P(x^2) / Q(x^2), minimax in the relative error on [-3.92, 3.92], where erf rounds to 1
+// at the end. f64: two ranges, of which the outer one needs erfc with fewer digits.
+Val Erf(Val x) {
+  const Format f(x);
+  if (!f.is_f64()) {
+    const Val c = AtLeast(AtMost(x, f.F(3.92)), f.F(-3.92));
+    const Val u = c * c;
+    const Val p = f.Poly(u, {0x1.20dd74p+0, 0x1.85f428p-3, 0x1.b01e46p-5, 0x1.ed9218p-9,
+                             0x1.2ab8dep-12, 0x1.132868p-19});
+    const Val q =
+        f.Poly(u, {1, 0x1.01103p-1, 0x1.d3645ap-4, 0x1.ea835cp-7, 0x1.30c0fp-10, 0x1.3f8968p-15});
+    return (c * p) / q;
+  }
+  const Val a = AtMost(Abs(x), f.F(6));
+  const Val large = f.CopySign(f.F(1) - ErfcLarge(f, a), x);
+  return Select(a < f.F(1), ErfSmall(f, x), large);
+}
+
+// 0.5 * x * (1 + erf(x / sqrt(2))). In f32 the factor erf(x / sqrt(2)) is a rational approximation
+// of its own, since its absolute error alone counts here: 2^-22.9 before rounding.
+Val Gelu(Val x) {
+  const Format f(x);
+  const Val half = f.F(0.5) * x;
+  if (f.is_f64()) return Fma(half, Erf(x * f.F(0, 0x1.6a09e667f3bcdp-1)), half);
+  const Val c = AtLeast(AtMost(x, f.F(5.25)), f.F(-5.25));
+  const Val u = c * c;
+  const Val p =
+      f.Poly(u, {0x1.988438p-1, 0x1.a0190ap-4, 0x1.6f67f4p-7, 0x1.576598p-11, 0x1.95a46p-17});
+  const Val q =
+      f.Poly(u, {1, 0x1.2d0906p-2, 0x1.37cc54p-5, 0x1.6c83eep-9, 0x1.ecaf98p-14, 0x1.149d2p-21});
+  return Fma(half, (c * p) / q, half);
+}
+
+}  // namespace lathe::kernel::math
