@@ -55,9 +55,9 @@ class TextParser {
   struct Operand {
     enum Kind : uint8_t { kValue, kSizes, kReal } kind = kValue;
     ValueId value = kNoValue;
-    Dim size;         // kSizes: an integer or an expression of dims
+    Dim size = 0;     // kSizes: an integer or an expression of dims
     double real = 0;  // kReal
-    Token at;
+    Token at = {};
   };
   // A stretch of text that the dim parser reads.
   struct DimText {
@@ -75,7 +75,7 @@ class TextParser {
   absl::StatusOr<StatementResult> Assume();
   absl::StatusOr<StatementResult> OutputStatement();
   absl::StatusOr<StatementResult> Definition();
-  absl::StatusOr<StatementResult> Input(const Label& label);
+  absl::StatusOr<StatementResult> Input(const Label& label, const ValueType& type);
   absl::StatusOr<Label> ReadLabel();
   bool AtLabel() const;
   absl::StatusOr<ValueId> RightHandSide();
@@ -103,6 +103,7 @@ class TextParser {
                                                       bool adopt);
   absl::StatusOr<ValueId> Apply(const Token& at, Op op, std::vector<ValueId> operands,
                                 Attrs attrs = {});
+  bool IsComplete(Op op, const std::vector<ValueId>& operands, const Attrs& attrs);
 
   // text_calls.cc
   absl::StatusOr<ValueId> Call(const Token& name);
@@ -125,7 +126,7 @@ class TextParser {
   absl::Status Value(Tensor* out);
   absl::StatusOr<ValueId> Constant(const Token& name);
   template <typename T>
-  absl::Status Elements(int64_t count, std::vector<T>* out);
+  absl::Status Elements(int64_t count, std::string* bytes);
   template <typename T>
   absl::Status Element(T* out);
   absl::Status Integer(int64_t* out);
