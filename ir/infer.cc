@@ -113,8 +113,10 @@ absl::Status InferContext::Require(const Claim& claim, const std::string& why) {
     }
   }
   if (Known(claim)) return absl::OkStatus();
-  if (check_only)
-    return Error(absl::StrCat(why, ": ", claim.ToString(), " is not among the facts"));
+  if (check_only) {
+    return ErrorAt(*node, absl::StatusCode::kFailedPrecondition,
+                   absl::StrCat(why, ": ", claim.ToString(), " is not among the facts"));
+  }
   if (AlwaysFalse(*this, claim))
     return Error(absl::StrCat(why, ": ", claim.ToString(), " never holds"));
   const Claim added = side == nullptr ? claim : Implication(side->conditions, claim);
