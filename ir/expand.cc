@@ -35,11 +35,15 @@ absl::Status ExpandBlock(Graph* graph, BlockPlace place, std::vector<ValueId>* r
       continue;
     }
     const Node composite = graph->node(v);
+    const size_t first_new = graph->num_nodes();
     Block expansion;
     Builder builder(graph, &expansion);
     builder.set_location(composite.location);
     absl::StatusOr<ValueId> result = Info(composite.op).expand(builder, composite);
     if (!result.ok()) return result.status();
+    // What stands for a named value carries its name in errors.
+    if (*result >= first_new && graph->node(*result).name.empty())
+      graph->node(*result).name = composite.name;
     replacement->resize(graph->num_nodes(), kNoValue);
     (*replacement)[v] = *result;
     todo.insert(todo.begin(), expansion.nodes.begin(), expansion.nodes.end());

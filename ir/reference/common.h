@@ -1,7 +1,8 @@
 #pragma once
 // What the reference evaluators share: errors that name the node, dispatch on the element type, and
-// walks over strided index spaces. Private to ir/reference.
+// walks over strided index spaces. Private to ir/.
 #include <cstdint>
+#include <limits>
 #include <string_view>
 #include <type_traits>
 #include <vector>
@@ -65,6 +66,29 @@ struct Accumulator<double> {
 };
 template <typename T>
 using AccumulatorOf = typename Accumulator<T>::type;
+
+// Truncates towards zero and saturates; NaN gives 0.
+template <typename To, typename From>
+To Saturate(From x) {
+  if (x != x) return 0;
+  // A power of two up to sign, hence exact in From.
+  constexpr From kLow = static_cast<From>(std::numeric_limits<To>::min());
+  if (x < kLow) return std::numeric_limits<To>::min();
+  if (x >= -kLow) return std::numeric_limits<To>::max();
+  return static_cast<To>(x);
+}
+
+// The conversion of `cast`; uint8_t stands for bool.
+template <typename To, typename From>
+To Convert(From x) {
+  if constexpr (std::is_same_v<To, uint8_t>) {
+    return x != 0 ? 1 : 0;
+  } else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {
+    return Saturate<To>(x);
+  } else {
+    return static_cast<To>(x);  // integers wrap; to a float, rounded once
+  }
+}
 
 // IEEE 754-2019 maximum and minimum: NaN wins, -0 is below +0.
 template <typename T>

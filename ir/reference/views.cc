@@ -92,7 +92,7 @@ absl::StatusOr<Tensor> Eval_pad(const EvalContext& c) {
     using T = decltype(type);
     T* to = result->data<T>();
     const T* from = x.data<T>();
-    const T value = std::is_same_v<T, uint8_t> ? static_cast<T>(fill != 0) : static_cast<T>(fill);
+    const T value = Convert<T>(fill);
     for (int64_t i = 0; i < count; ++i) to[i] = value;
     ForEachOffset(x.shape(), result->strides(), base,
                   [&](int64_t offset) { to[offset] = *from++; });

@@ -1,0 +1,131 @@
+// Inputs for any graph: SampleInputs of ir/samples.h.
+#include <algorithm>
+#include <limits>
+#include <optional>
+
+#include "absl/container/flat_hash_map.h"
+#include "ir/philox.h"
+#include "ir/samples.h"
+
+namespace lathe::ir {
+namespace {
+
+// Extents that inputs index, by input: those of the gathers and embeddings that read them as
+// indices.
+absl::flat_hash_map<ValueId, int64_t> IndexedExtents(const Graph& graph,
+                                                     absl::Span<const int64_t> sizes) {
+  absl::flat_hash_map<ValueId, int64_t> extents;
+  for (ValueId v = 0; v < graph.num_nodes(); ++v) {
+    const Node& n = graph.node(v);
+    if ((n.op != Op::k_gather && n.op != Op::k_embedding) || n.operands.size() != 2) continue;
+    const size_t axis = n.op == Op::k_gather ? static_cast<size_t>(n.attrs.axis.value_or(0)) : 0;
+    const int64_t extent = dim::Evaluate(graph.type(n.operands[0]).shape[axis], sizes).value_or(0);
+    auto [it, fresh] = extents.try_emplace(n.operands[1], extent);
+    if (!fresh) it->second = std::min(it->second, extent);
+  }
+  return extents;
+}
+
+// Element `index` of stream `seed`.
+class Draw {
+ public:
+  Draw(uint64_t seed, bool integer_valued) : seed_(seed), integer_valued_(integer_valued) {}
+
+  double Float(uint64_t index) const {
+    if (integer_valued_) return static_cast<double>(SmallInteger(index));
+    switch (Pick(index, 32)) {
+      case 0:
+        return 0.0;
+      case 1:
+        return -0.0;
+      case 2:
+        return PhiloxNormal(seed_, index) * 0x1p-130;  // f32: denormal
+      case 3:
+        return PhiloxNormal(seed_, index) * 64;
+      default:
+        return PhiloxNormal(seed_, index);
+    }
+  }
+
+  template <typename T>
+  T Integer(uint64_t index) const {
+    const int64_t choice = integer_valued_ ? 99 : Pick(index, 24);
+    if (choice == 0) return std::numeric_limits<T>::min();
+    if (choice == 1) return std::numeric_limits<T>::max();
+    if (choice == 2) {
+      return static_cast<T>(PhiloxInteger(seed_, index, std::numeric_limits<T>::min(),
+                                          std::numeric_limits<T>::max()));
+    }
+    return static_cast<T>(SmallInteger(index));
+  }
+
+  // A valid index into `extent`, or 0 if there is none.
+  int64_t Index(uint64_t index, int64_t extent) const {
+    return extent <= 0 ? 0 : PhiloxInteger(seed_, index, -extent, extent - 1);
+  }
+
+  bool Bool(uint64_t index) const { return Pick(index, 2) == 1; }
+
+ private:
+  // Mostly +-1 and +-2, so that products stay exact; seldom 0.
+  int64_t SmallInteger(uint64_t index) const {
+    const int64_t roll = Pick(index, 36);
+    if (roll < 9) return 1;
+    if (roll < 18) return -1;
+    if (roll < 27) return roll % 2 == 0 ? 2 : -2;
+    return roll - 31;  // -4..4
+  }
+  int64_t Pick(uint64_t index, int64_t count) const {
+    return PhiloxInteger(~seed_, index, 0, count - 1);
+  }
+
+  uint64_t seed_;
+  bool integer_valued_;
+};
+
+void Fill(const Draw& draw, std::optional<int64_t> indexed, Tensor* t) {
+  const int64_t count = t->num_elements();
+  for (int64_t i = 0; i < count; ++i) {
+    const uint64_t at = static_cast<uint64_t>(i);
+    switch (t->dtype()) {
+      case DType::kBool:
+        t->data<bool>()[i] = draw.Bool(at);
+        break;
+      case DType::kI32:
+        t->data<int32_t>()[i] =
+            indexed ? static_cast<int32_t>(draw.Index(at, *indexed)) : draw.Integer<int32_t>(at);
+        break;
+      case DType::kI64:
+        t->data<int64_t>()[i] = indexed ? draw.Index(at, *indexed) : draw.Integer<int64_t>(at);
+        break;
+      case DType::kF32:
+        t->data<float>()[i] = static_cast<float>(draw.Float(at));
+        break;
+      case DType::kF64:
+        t->data<double>()[i] = draw.Float(at);
+        break;
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<Tensor> SampleInputs(const Graph& graph, absl::Span<const int64_t> sizes, uint64_t seed,
+                                 bool integer_valued) {
+  const absl::flat_hash_map<ValueId, int64_t> indexed = IndexedExtents(graph, sizes);
+  std::vector<Tensor> inputs;
+  for (size_t i = 0; i < graph.inputs.size(); ++i) {
+    const ValueType& type = graph.type(graph.inputs[i]);
+    std::vector<int64_t> shape;
+    for (Dim d : type.shape) shape.push_back(dim::Evaluate(d, sizes).value_or(-1));
+    Tensor t(type.dtype, std::move(shape));
+    const auto it = indexed.find(graph.inputs[i]);
+    // Each input has a stream of its own.
+    const Draw draw(seed + (static_cast<uint64_t>(i) << 40), integer_valued);
+    Fill(draw, it == indexed.end() ? std::nullopt : std::optional<int64_t>(it->second), &t);
+    inputs.push_back(std::move(t));
+  }
+  return inputs;
+}
+
+}  // namespace lathe::ir

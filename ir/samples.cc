@@ -1,0 +1,484 @@
+#include "ir/samples.h"
+
+#include <functional>
+#include <limits>
+
+#include "ir/builder.h"
+#include "ir/reference/common.h"
+
+namespace lathe::ir {
+namespace {
+
+// Builds one sample. After an error every further call does nothing, and the sample keeps it.
+class Maker {
+ public:
+  Maker(const SampleOptions& options, std::string label) : options_(options), b_(&sample_.graph) {
+    sample_.label = std::move(label);
+  }
+
+  // The dim of a slot.
+  Dim D(int slot) {
+    sample_.used_slots |= 1u << slot;
+    const size_t index = static_cast<size_t>(slot);
+    if ((options_.symbolic >> slot & 1) == 0)
+      return index < options_.extents.size() ? options_.extents[index] : 1;
+    const std::string name(1, static_cast<char>('a' + slot));
+    const int known = sample_.graph.dims()->num_symbols();
+    const Dim symbol = sample_.graph.dims()->Symbol(name);
+    if (sample_.graph.dims()->num_symbols() > known) {
+      sample_.symbols.push_back(name);
+      sample_.slots.push_back(slot);
+    }
+    return symbol;
+  }
+
+  ValueId In(DType dtype, Shape shape) {
+    const std::string name(1, static_cast<char>('p' + sample_.graph.inputs.size()));
+    return Keep([&] { return b_.Input(name, {dtype, std::move(shape)}); });
+  }
+  ValueId Make(Op op, std::vector<ValueId> operands, Attrs attrs = {}) {
+    return Keep([&] { return b_.Create(op, std::move(operands), std::move(attrs)); });
+  }
+  ValueId Elementwise(Op op, std::vector<ValueId> operands) {
+    return Keep([&] { return b_.Elementwise(op, std::move(operands)); });
+  }
+  ValueId Keep(const std::function<absl::StatusOr<ValueId>()>& make) {
+    if (!sample_.status.ok()) return kNoValue;
+    absl::StatusOr<ValueId> v = make();
+    if (v.ok()) return *v;
+    sample_.status = v.status();
+    return kNoValue;
+  }
+  Builder& builder() { return b_; }
+
+  OpSample Finish(ValueId result) {
+    if (sample_.status.ok()) sample_.status = b_.Output("out", result);
+    return std::move(sample_);
+  }
+
+ private:
+  const SampleOptions& options_;
+  OpSample sample_;
+  Builder b_;
+};
+
+// One sample's recipe: makes inputs and the op, returns the result.
+struct Recipe {
+  std::string label;
+  std::function<ValueId(Maker&)> make;
+};
+using Recipes = std::vector<Recipe>;
+
+Recipes Unary(Op op, DType t) {
+  return {
+      {"rank 2",
+       [=](Maker& m) {
+         return m.Make(op, {m.In(t, {m.D(0), m.D(1)})});
+       }},
+      {"scalar", [=](Maker& m) { return m.Make(op, {m.In(t, {})}); }},
+  };
+}
+
+Recipes Binary(Op op, DType t) {
+  Recipes r = {
+      {"one shape",
+       [=](Maker& m) {
+         const ValueId x = m.In(t, {m.D(0), m.D(1)});
+         return m.Make(op, {x, m.In(t, {m.D(0), m.D(1)})});
+       }},
+      {"a row for all rows",
+       [=](Maker& m) {
+         const ValueId x = m.In(t, {m.D(0), m.D(1)});
+         return m.Elementwise(op, {x, m.In(t, {m.D(1)})});
+       }},
+      {"outer",
+       [=](Maker& m) {
+         const ValueId x = m.In(t, {m.D(0), 1});
+         return m.Elementwise(op, {x, m.In(t, {m.D(1)})});
+       }},
+  };
+  if (op == Op::k_add) {
+    r.push_back({"either may be 1", [=](Maker& m) {
+                   const ValueId x = m.In(t, {m.D(0), 3});
+                   return m.Elementwise(op, {x, m.In(t, {m.D(1), 3})});
+                 }});
+  }
+  return r;
+}
+
+Recipes Select(DType t) {
+  return {
+      {"one shape",
+       [=](Maker& m) {
+         const ValueId p = m.In(bool_, {m.D(0), m.D(1)}), x = m.In(t, {m.D(0), m.D(1)});
+         return m.Make(Op::k_select, {p, x, m.In(t, {m.D(0), m.D(1)})});
+       }},
+      {"a column chooses, a row is chosen",
+       [=](Maker& m) {
+         const ValueId p = m.In(bool_, {m.D(0), 1}), x = m.In(t, {m.D(1)});
+         return m.Elementwise(Op::k_select, {p, x, m.In(t, {m.D(0), m.D(1)})});
+       }},
+  };
+}
+
+Recipes Cast(DType t) {
+  Recipes r;
+  for (DType to : {bool_, i32, i64, f32, f64}) {
+    r.push_back({std::string("to ") + Name(to), [=](Maker& m) {
+                   return m.Make(Op::k_cast, {m.In(t, {m.D(0), m.D(1)})}, {.dtype = to});
+                 }});
+  }
+  return r;
+}
+
+Tensor SmallNumbers(DType t) {
+  Tensor value(t, {2, 3});
+  reference::VisitType(t, [&](auto type) {
+    using T = decltype(type);
+    for (int i = 0; i < 6; ++i) value.data<T>()[i] = static_cast<T>(t == bool_ ? i % 2 : i - 2);
+  });
+  return value;
+}
+
+// Sources take their sizes from an input that they don't read.
+Recipes Sources(Op op, DType t) {
+  if (op == Op::k_input) return {{"itself", [=](Maker& m) { return m.In(t, {m.D(0), m.D(1)}); }}};
+  if (op == Op::k_constant) {
+    return {{"of small numbers", [=](Maker& m) {
+               return m.Keep([&] { return m.builder().Constant(SmallNumbers(t)); });
+             }}};
+  }
+  if (op == Op::k_size) {
+    return {{"of an expression", [=](Maker& m) {
+               m.In(f32, {m.D(0), m.D(1)});
+               return m.Make(op, {}, {.dim = 2 * m.D(0) + m.D(1) - 1});
+             }}};
+  }
+  const auto attrs = [t](Maker& m) {
+    m.In(f32, {m.D(0), m.D(1)});
+    return Attrs{.shape = Shape{m.D(0), m.D(1)}, .dtype = t};
+  };
+  const auto iota = [=](int64_t axis) {
+    return [=](Maker& m) {
+      Attrs a = attrs(m);
+      a.axis = axis;
+      return m.Make(op, {}, std::move(a));
+    };
+  };
+  const auto random = [=](const char* distribution) {
+    return [=](Maker& m) {
+      Attrs a = attrs(m);
+      a.seed = 5;
+      a.distribution = distribution;
+      return m.Make(op, {}, std::move(a));
+    };
+  };
+  if (op == Op::k_iota) return {{"along axis 0", iota(0)}, {"along axis 1", iota(1)}};
+  return {{"uniform", random("uniform")}, {"normal", random("normal")}};
+}
+
+Recipes Broadcast(DType t) {
+  const auto to = [t](std::function<Shape(Maker&)> from, std::vector<int64_t> axes) {
+    return [=](Maker& m) {
+      const ValueId x = m.In(t, from(m));
+      m.In(t, {m.D(0), m.D(1)});
+      return m.Make(Op::k_broadcast, {x}, {.axes = axes, .shape = Shape{m.D(0), m.D(1)}});
+    };
+  };
+  return {
+      {"rows repeated", to([](Maker& m) { return Shape{m.D(1)}; }, {1})},
+      {"columns repeated", to([](Maker& m) { return Shape{m.D(0)}; }, {0})},
+      {"an axis of 1", to(
+                           [](Maker& m) {
+                             return Shape{m.D(0), 1};
+                           },
+                           {0, 1})},
+      {"scalar", to([](Maker&) { return Shape{}; }, {})},
+  };
+}
+
+Recipes Reshape(DType t) {
+  const auto from_to = [t](std::function<Shape(Maker&)> from, std::function<Shape(Maker&)> to) {
+    return [=](Maker& m) {
+      const ValueId x = m.In(t, from(m));
+      return m.Keep([&] { return m.builder().Reshape(x, to(m)); });
+    };
+  };
+  return {
+      {"flattened", from_to(
+                        [](Maker& m) {
+                          return Shape{m.D(0), m.D(1)};
+                        },
+                        [](Maker& m) { return Shape{m.D(0) * m.D(1)}; })},
+      {"split", from_to([](Maker& m) { return Shape{6 * m.D(0)}; },
+                        [](Maker& m) {
+                          return Shape{m.D(0), 2, 3};
+                        })},
+      {"with -1", from_to(
+                      [](Maker& m) {
+                        return Shape{m.D(0), m.D(1), 6};
+                      },
+                      [](Maker& m) {
+                        return Shape{m.D(0), -1, 3};
+                      })},
+      {"dims exchanged", from_to(
+                             [](Maker& m) {
+                               return Shape{m.D(0), m.D(1)};
+                             },
+                             [](Maker& m) {
+                               return Shape{m.D(1), m.D(0)};
+                             })},
+  };
+}
+
+Recipes Permute(DType t) {
+  const auto by = [t](std::vector<int64_t> axes) {
+    return [=](Maker& m) {
+      const Shape all = {m.D(0), m.D(1), m.D(2), 3};
+      const Shape shape(all.begin(), all.begin() + static_cast<int64_t>(axes.size()));
+      return m.Make(Op::k_permute, {m.In(t, shape)}, {.axes = axes});
+    };
+  };
+  return {{"transposed", by({1, 0})},
+          {"transposed in a batch", by({0, 2, 1})},
+          {"rotated", by({2, 0, 1})},
+          {"heads", by({0, 2, 1, 3})}};
+}
+
+Recipes Slice(DType t) {
+  const auto along = [t](int64_t axis, int64_t start, int64_t limit, int64_t step) {
+    return [=](Maker& m) {
+      const ValueId x = m.In(t, {m.D(0), m.D(1)});
+      return m.Keep([&] { return m.builder().Slice(x, axis, start, limit, step); });
+    };
+  };
+  constexpr int64_t kEnd = std::numeric_limits<int64_t>::max();
+  constexpr int64_t kBegin = std::numeric_limits<int64_t>::min();
+  return {{"without the first", along(1, 1, kEnd, 1)},
+          {"every second row", along(0, 0, kEnd, 2)},
+          {"reversed", along(1, -1, kBegin, -1)},
+          {"the last three", along(0, -3, kEnd, 1)},
+          {"down by two, short of the ends", along(1, -2, 0, -2)}};
+}
+
+Recipes Pad(DType t) {
+  return {
+      {"both axes, value 1",
+       [=](Maker& m) {
+         return m.Make(Op::k_pad, {m.In(t, {m.D(0), m.D(1)})},
+                       {.low = {0, 1}, .high = {2, 0}, .value = 1});
+       }},
+      {"as much as another dim",
+       [=](Maker& m) {
+         return m.Make(Op::k_pad, {m.In(t, {m.D(0), m.D(1)})},
+                       {.low = {0, m.D(0)}, .high = {0, 1}, .value = 0});
+       }},
+  };
+}
+
+Recipes Concat(DType t) {
+  return {{"along the first axis",
+           [=](Maker& m) {
+             const ValueId x = m.In(t, {m.D(0), m.D(1)});
+             return m.Make(Op::k_concat, {x, m.In(t, {m.D(2), m.D(1)})}, {.axis = 0});
+           }},
+          {"three along the last axis",
+           [=](Maker& m) {
+             const ValueId x = m.In(t, {m.D(0), m.D(1)}), y = m.In(t, {m.D(0), m.D(2)});
+             return m.Make(Op::k_concat, {x, y, m.In(t, {m.D(0), 2})}, {.axis = 1});
+           }},
+          {"with itself", [=](Maker& m) {
+             const ValueId x = m.In(t, {m.D(0)});
+             return m.Make(Op::k_concat, {x, x}, {.axis = 0});
+           }}};
+}
+
+Recipes Gather(DType t) {
+  return {{"rows",
+           [=](Maker& m) {
+             const ValueId x = m.In(t, {m.D(0), m.D(1)});
+             return m.Make(Op::k_gather, {x, m.In(i64, {m.D(2)})}, {.axis = 0});
+           }},
+          {"columns by a matrix of i32", [=](Maker& m) {
+             const ValueId x = m.In(t, {m.D(0), m.D(1)});
+             return m.Make(Op::k_gather, {x, m.In(i32, {m.D(2), 2})}, {.axis = 1});
+           }}};
+}
+
+Recipes Reduce(Op op, DType t) {
+  const auto over = [=](int rank, Attrs attrs) {
+    return [=](Maker& m) {
+      Shape shape;
+      for (int i = 0; i < rank; ++i) shape.push_back(m.D(i));
+      return m.Make(op, {m.In(t, shape)}, attrs);
+    };
+  };
+  if (op == Op::k_argmax) {
+    return {{"the last axis", over(2, {.axis = 1})},
+            {"the first axis", over(2, {.axis = 0})},
+            {"the middle axis, kept", over(3, {.axis = 1, .keep_dims = true})}};
+  }
+  Recipes r = {{"the last axis", over(2, {.axes = {1}})},
+               {"the first axis, kept", over(2, {.axes = {0}, .keep_dims = true})},
+               {"the middle axis", over(3, {.axes = {1}})},
+               {"first and last", over(3, {.axes = {0, 2}})}};
+  if (op == Op::k_max || op == Op::k_min)
+    r.push_back({"with a value for nothing", over(2, {.axes = {1}, .value = 7})});
+  return r;
+}
+
+Recipes MatMul(DType t) {
+  const auto of = [t](std::function<std::pair<Shape, Shape>(Maker&)> shapes) {
+    return [=](Maker& m) {
+      const auto [a, b] = shapes(m);
+      const ValueId x = m.In(t, a);
+      return m.Make(Op::k_matmul, {x, m.In(t, b)});
+    };
+  };
+  return {{"2 x 2", of([](Maker& m) {
+             return std::pair(Shape{m.D(0), m.D(1)}, Shape{m.D(1), m.D(2)});
+           })},
+          {"3 x 3", of([](Maker& m) {
+             return std::pair(Shape{m.D(3), m.D(0), m.D(1)}, Shape{m.D(3), m.D(1), m.D(2)});
+           })},
+          {"3 x 2", of([](Maker& m) {
+             return std::pair(Shape{m.D(3), m.D(0), m.D(1)}, Shape{m.D(1), m.D(2)});
+           })}};
+}
+
+enum class Mask { kNone, kBool, kFloat };
+
+Recipes Attention(DType t) {
+  // q[a, b, 4], k[a, keys, 4], v[a, keys, 3].
+  const auto of = [t](int keys, bool causal, Mask mask) {
+    return [=](Maker& m) {
+      const ValueId q = m.In(t, {m.D(0), m.D(1), 4}), k = m.In(t, {m.D(0), m.D(keys), 4});
+      std::vector<ValueId> operands = {q, k, m.In(t, {m.D(0), m.D(keys), 3})};
+      if (mask != Mask::kNone)
+        operands.push_back(m.In(mask == Mask::kBool ? bool_ : t, {m.D(0), m.D(1), m.D(keys)}));
+      return m.Make(Op::k_attention, operands, {.causal = causal});
+    };
+  };
+  return {{"dense", of(2, false, Mask::kNone)},
+          {"causal", of(1, true, Mask::kNone)},
+          {"causal over other keys", of(2, true, Mask::kNone)},
+          {"masked", of(2, false, Mask::kBool)},
+          {"with added mask", of(2, false, Mask::kFloat)}};
+}
+
+Recipes Norm(Op op, DType t) {
+  const auto of = [=](int rank) {
+    return [=](Maker& m) {
+      Shape shape;
+      for (int i = 0; i < rank; ++i) shape.push_back(m.D(i));
+      std::vector<ValueId> operands = {m.In(t, shape)};
+      for (int i = 0; i < (op == Op::k_layer_norm ? 2 : 1); ++i)
+        operands.push_back(m.In(t, {shape.back()}));
+      return m.Make(op, operands, {.epsilon = 1e-5});
+    };
+  };
+  return {{"rank 2", of(2)}, {"rank 3", of(3)}};
+}
+
+Recipes Softmax(DType t) {
+  const auto along = [t](int64_t axis) {
+    return [=](Maker& m) {
+      return m.Make(Op::k_softmax, {m.In(t, {m.D(0), m.D(1)})}, {.axis = axis});
+    };
+  };
+  return {{"the last axis", along(1)}, {"the first axis", along(0)}};
+}
+
+Recipes Embedding(DType t) {
+  return {{"ids of rank 2", [=](Maker& m) {
+             const ValueId table = m.In(t, {m.D(2), m.D(3)});
+             return m.Make(Op::k_embedding, {table, m.In(i64, {m.D(0), m.D(1)})});
+           }}};
+}
+
+Recipes If(DType t) {
+  const auto when = [t](int64_t least) {
+    return [=](Maker& m) {
+      const ValueId x = m.In(t, {m.D(0), m.D(1)});
+      const Op ops[2] = {t == bool_ ? Op::k_not : Op::k_neg, t == bool_ ? Op::k_or : Op::k_mul};
+      return m.Keep([&]() -> absl::StatusOr<ValueId> {
+        Builder& b = m.builder();
+        absl::Status status = b.OpenIf(m.D(0) >= least);
+        if (!status.ok()) return status;
+        absl::StatusOr<ValueId> taken = b.Create(ops[0], {x});
+        if (!taken.ok()) return taken;
+        status = b.Else(*taken);
+        if (!status.ok()) return status;
+        absl::StatusOr<ValueId> other = b.Create(ops[1], {x, x});
+        return other.ok() ? b.CloseIf(*other) : other;
+      });
+    };
+  };
+  return {{"by the first dim", when(3)}};
+}
+
+Recipes RecipesOf(Op op, DType t) {
+  switch (op) {
+    case Op::k_input:
+    case Op::k_constant:
+    case Op::k_iota:
+    case Op::k_size:
+    case Op::k_random:
+      return Sources(op, t);
+    case Op::k_cast:
+      return Cast(t);
+    case Op::k_select:
+      return Select(t);
+    case Op::k_broadcast:
+      return Broadcast(t);
+    case Op::k_reshape:
+      return Reshape(t);
+    case Op::k_permute:
+      return Permute(t);
+    case Op::k_slice:
+      return Slice(t);
+    case Op::k_pad:
+      return Pad(t);
+    case Op::k_concat:
+      return Concat(t);
+    case Op::k_gather:
+      return Gather(t);
+    case Op::k_matmul:
+      return MatMul(t);
+    case Op::k_attention:
+      return Attention(t);
+    case Op::k_sum:
+    case Op::k_prod:
+    case Op::k_max:
+    case Op::k_min:
+    case Op::k_argmax:
+    case Op::k_mean:
+      return Reduce(op, t);
+    case Op::k_softmax:
+      return Softmax(t);
+    case Op::k_layer_norm:
+    case Op::k_rms_norm:
+      return Norm(op, t);
+    case Op::k_embedding:
+      return Embedding(t);
+    case Op::k_if:
+      return If(t);
+    default:
+      return Info(op).max_operands == 1 ? Unary(op, t) : Binary(op, t);
+  }
+}
+
+}  // namespace
+
+std::vector<OpSample> SamplesOf(Op op, DType dtype, const SampleOptions& options) {
+  std::vector<OpSample> samples;
+  if (!Contains(Info(op).dtypes, dtype)) return samples;
+  for (const Recipe& recipe : RecipesOf(op, dtype)) {
+    Maker maker(options, std::string(Name(op)) + ": " + recipe.label);
+    const ValueId result = recipe.make(maker);
+    samples.push_back(maker.Finish(result));
+  }
+  return samples;
+}
+
+}  // namespace lathe::ir
