@@ -1,0 +1,132 @@
+// Applies the rewrite rules to each node until none fits.
+#include <bit>
+#include <cmath>
+#include <utility>
+
+#include "compiler/passes/pass.h"
+#include "compiler/passes/rules.h"
+
+namespace lathe::compiler {
+namespace {
+
+using ir::Op;
+using ir::ValueId;
+
+// More steps on one node than any chain of rules takes; what is left then is right, only not
+// minimal.
+constexpr int kMaxSteps = 64;
+
+// The rules for each op, in the order of the files.
+std::vector<std::vector<Rule>> RulesByOp() {
+  std::vector<std::vector<Rule>> table(ir::kNumOps);
+  for (auto rules : {ViewRules, CastRules, ArithmeticRules}) {
+    for (const Rule& rule : rules()) {
+      for (int op = 0; op < ir::kNumOps; ++op) {
+        bool fits = rule.ops.empty();
+        for (Op wanted : rule.ops) fits |= static_cast<int>(wanted) == op;
+        if (fits) table[static_cast<size_t>(op)].push_back(rule);
+      }
+    }
+  }
+  return table;
+}
+
+double ElementAsDouble(const Tensor& t) {
+  switch (t.dtype()) {
+    case DType::kBool:
+      return *t.data<uint8_t>() != 0;
+    case DType::kI32:
+      return *t.data<int32_t>();
+    case DType::kI64:
+      return static_cast<double>(*t.data<int64_t>());
+    case DType::kF32:
+      return static_cast<double>(*t.data<float>());
+    case DType::kF64:
+      return *t.data<double>();
+  }
+  return std::nan("");
+}
+
+}  // namespace
+
+const Tensor* Match::OneElement(size_t i) const {
+  const ir::Node* n = &in(i);
+  for (int steps = 0; n->op == Op::k_broadcast && steps < kMaxSteps; ++steps)
+    n = &graph_.node(n->operands[0]);
+  if (n->op != Op::k_constant || n->attrs.tensor.num_elements() != 1) return nullptr;
+  return &n->attrs.tensor;
+}
+
+bool Match::AllFloat(size_t i, double* value) const {
+  const Tensor* t = OneElement(i);
+  if (t == nullptr || !IsFloat(t->dtype())) return false;
+  *value = ElementAsDouble(*t);
+  return true;
+}
+
+bool Match::IsAll(size_t i, double value) const {
+  const Tensor* t = OneElement(i);
+  if (t == nullptr) return false;
+  if (t->dtype() == i64) return *t->data<int64_t>() == static_cast<int64_t>(value);
+  const double found = ElementAsDouble(*t);
+  if (!IsFloat(t->dtype())) return found == value;
+  return std::bit_cast<uint64_t>(found) == std::bit_cast<uint64_t>(value);
+}
+
+bool Match::IsConstant(size_t i) const {
+  const ir::Node* n = &in(i);
+  for (int steps = 0; n->op == Op::k_broadcast && steps < kMaxSteps; ++steps)
+    n = &graph_.node(n->operands[0]);
+  return n->op == Op::k_constant;
+}
+
+bool Match::Known(const Claim& claim) const {
+  return graph_.facts().Prove(claim, /*use_required=*/true).verdict == dim::Verdict::kProved;
+}
+
+bool Match::Replace(ValueId with) {
+  if (!(graph_.type(with) == node().type)) return false;
+  rewriter_.Replace(v_, with);
+  replaced_ = true;
+  return true;
+}
+
+bool Match::Become(Op op, std::vector<ValueId> operands, ir::Attrs attrs) {
+  ir::Node& n = graph_.node(v_);
+  n.op = op;
+  n.operands = std::move(operands);
+  n.attrs = std::move(attrs);
+  return true;
+}
+
+ValueId Match::Insert(Op op, std::vector<ValueId> operands, ir::Attrs attrs, ir::ValueType type) {
+  ir::Node n;
+  n.op = op;
+  n.operands = std::move(operands);
+  n.attrs = std::move(attrs);
+  n.type = std::move(type);
+  n.location = node().location;
+  return rewriter_.Insert(std::move(n));
+}
+
+absl::Status Canonicalize(ir::Graph& graph, PassContext& context) {
+  const std::vector<std::vector<Rule>> rules = RulesByOp();
+  Rewriter rewriter(graph);
+  rewriter.Run([&](ValueId v) {
+    Match m(graph, rewriter, v);
+    for (int steps = 0; steps < kMaxSteps; ++steps) {
+      const Rule* applied = nullptr;
+      for (const Rule& rule : rules[static_cast<size_t>(graph.node(v).op)]) {
+        if (!rule.apply(m)) continue;
+        applied = &rule;
+        break;
+      }
+      if (applied == nullptr) return;
+      context.Count(applied->name);
+      if (m.replaced()) return;
+    }
+  });
+  return absl::OkStatus();
+}
+
+}  // namespace lathe::compiler

@@ -1,0 +1,57 @@
+// Rules of cast, and the move of elementwise ops in front of broadcasts of constants.
+#include "compiler/passes/rules.h"
+
+namespace lathe::compiler {
+namespace {
+
+using ir::Attrs;
+using ir::Op;
+using ir::ValueId;
+
+// Every value of `from` is a value of `to`: a bool is 0 or 1, an i32 fits 53 bits.
+bool IsLossless(DType from, DType to) {
+  if (from == to || from == bool_) return true;
+  if (from == i32) return to == i64 || to == f64;
+  return from == f32 && to == f64;
+}
+
+// With a lossless first step, the second sees the same number that a direct cast sees.
+bool CastOfCast(Match& m) {
+  if (!m.Is(0, Op::k_cast)) return false;
+  const ValueId x = m.in(0).operands[0];
+  const DType from = m.at(x).type.dtype, middle = m.in(0).type.dtype, to = m.node().type.dtype;
+  if (!IsLossless(from, middle)) return false;
+  if (from == to) return m.Replace(x);
+  return m.Become(Op::k_cast, {x}, m.node().attrs);
+}
+
+// f(broadcast(c), ...) = broadcast(f(c, ...)) for scalar constants; fold_constants does the rest.
+bool ElementwiseOfScalars(Match& m) {
+  const ir::OpInfo& info = ir::Info(m.node().op);
+  if (info.emission != ir::Emission::kElementwise || m.node().type.rank() == 0) return false;
+  std::vector<ValueId> scalars;
+  for (size_t i = 0; i < m.node().operands.size(); ++i) {
+    if (!m.Is(i, Op::k_broadcast)) return false;
+    const ValueId scalar = m.in(i).operands[0];
+    if (m.at(scalar).op != Op::k_constant || m.at(scalar).type.rank() != 0) return false;
+    scalars.push_back(scalar);
+  }
+  const Shape shape = m.node().type.shape;
+  const ValueId result =
+      m.Insert(m.node().op, std::move(scalars), m.node().attrs, {m.node().type.dtype, {}});
+  Attrs attrs;
+  attrs.shape = shape;
+  return m.Become(Op::k_broadcast, {result}, std::move(attrs));
+}
+
+}  // namespace
+
+std::vector<Rule> CastRules() {
+  return {
+      {"cast(x) = x", {Op::k_cast}, [](Match& m) { return m.Replace(m.arg(0)); }},
+      {"cast(cast(x)) = cast(x)", {Op::k_cast}, CastOfCast},
+      {"f(broadcast(c)) = broadcast(f(c))", {}, ElementwiseOfScalars},
+  };
+}
+
+}  // namespace lathe::compiler

@@ -1,0 +1,135 @@
+// Ops whose operands are all known are evaluated while compiling, within a budget of bytes and
+// work. A broadcast of a constant stays one (it is cheaper than the elements and merge_products
+// looks for it) but counts as known. An evaluation that fails is left to the call.
+#include <algorithm>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "compiler/passes/pass.h"
+#include "compiler/passes/rewriter.h"
+
+namespace lathe::compiler {
+namespace {
+
+using ir::Node;
+using ir::Op;
+using ir::ValueId;
+
+constexpr int64_t kAlwaysSmall = 4 << 10;  // bytes that a result may have whatever its operands are
+
+bool Constant(const std::vector<Dim>& dims) {
+  for (Dim d : dims) {
+    if (!d.is_constant()) return false;
+  }
+  return true;
+}
+
+// Whether the node could be evaluated without any symbol, its operands given.
+bool IsClosed(const Node& n) {
+  if (n.op == Op::k_constant || n.op == Op::k_iota || n.op == Op::k_random) return false;
+  const ir::Attrs& a = n.attrs;
+  if (n.op == Op::k_size) return a.dim->is_constant();
+  return !n.operands.empty() && ir::Info(n.op).evaluate != nullptr && Constant(n.type.shape) &&
+         (!a.shape || Constant(*a.shape)) && Constant(a.starts) && Constant(a.limits) &&
+         Constant(a.low) && Constant(a.high);
+}
+
+// Elements of a shape of constants, or nothing if they overflow.
+std::optional<int64_t> Elements(const Shape& shape) {
+  int64_t count = 1;
+  for (Dim d : shape) {
+    if (__builtin_mul_overflow(count, d.constant(), &count)) return std::nullopt;
+  }
+  return count;
+}
+
+class Folder {
+ public:
+  Folder(ir::Graph& graph, const PassContext& context) : graph_(graph), context_(context) {}
+
+  // The node's value, if it is known and small enough.
+  std::optional<Tensor> Fold(const Node& n) const {
+    if (n.op == Op::k_broadcast || !IsClosed(n)) return std::nullopt;
+    int64_t operand_bytes = 0;
+    std::vector<const Node*> known;
+    for (ValueId v : n.operands) {
+      known.push_back(&graph_.node(v));
+      const std::optional<int64_t> bytes = KnownBytes(*known.back());
+      if (!bytes) return std::nullopt;
+      operand_bytes += *bytes;
+    }
+    if (!Affordable(n, operand_bytes)) return std::nullopt;
+    std::vector<Tensor> operands;
+    for (const Node* operand : known) {
+      std::optional<Tensor> t = ValueOf(*operand);
+      if (!t) return std::nullopt;
+      operands.push_back(*std::move(t));
+    }
+    return Evaluate(n, operands);
+  }
+
+ private:
+  // Bytes of memory behind a constant or a broadcast of one.
+  std::optional<int64_t> KnownBytes(const Node& n) const {
+    const Node& source = n.op == Op::k_broadcast ? graph_.node(n.operands[0]) : n;
+    if (source.op != Op::k_constant || !Constant(n.type.shape)) return std::nullopt;
+    return source.attrs.tensor.num_bytes();
+  }
+
+  bool Affordable(const Node& n, int64_t operand_bytes) const {
+    const std::optional<int64_t> count = Elements(n.type.shape);
+    const int64_t most = std::min(context_.fold_bytes, std::max(kAlwaysSmall, operand_bytes));
+    if (!count || *count > most / SizeOf(n.type.dtype)) return false;
+    // A broadcast operand is made whole for the evaluation.
+    for (ValueId v : n.operands) {
+      const std::optional<int64_t> wide = Elements(graph_.type(v).shape);
+      if (!wide || *wide > context_.fold_bytes / SizeOf(graph_.type(v).dtype)) return false;
+    }
+    if (n.op == Op::k_attention) return false;
+    if (n.op != Op::k_matmul) return true;
+    const Dim k = graph_.type(n.operands[0]).shape.back();
+    return *count <= context_.fold_work / std::max<int64_t>(1, k.constant());
+  }
+
+  std::optional<Tensor> ValueOf(const Node& n) const {
+    if (n.op == Op::k_constant) return n.attrs.tensor.Contiguous();
+    return Evaluate(n, {graph_.node(n.operands[0]).attrs.tensor.Contiguous()});
+  }
+
+  std::optional<Tensor> Evaluate(const Node& n, const std::vector<Tensor>& operands) const {
+    ir::EvalContext c{.graph = &graph_,
+                      .node = &n,
+                      .operands = operands,
+                      .symbols = {},
+                      .result_shape = {},
+                      .result_dtype = n.type.dtype};
+    for (Dim d : n.type.shape) c.result_shape.push_back(d.constant());
+    absl::StatusOr<Tensor> result = ir::Info(n.op).evaluate(c);
+    if (!result.ok() || !result->ok()) return std::nullopt;
+    return *std::move(result);
+  }
+
+  ir::Graph& graph_;
+  const PassContext& context_;
+};
+
+}  // namespace
+
+absl::Status FoldConstants(ir::Graph& graph, PassContext& context) {
+  Rewriter rewriter(graph);
+  const Folder folder(graph, context);
+  rewriter.Run([&](ValueId v) {
+    std::optional<Tensor> value = folder.Fold(graph.node(v));
+    if (!value) return;
+    ir::Node& n = graph.node(v);
+    n.op = Op::k_constant;
+    n.operands.clear();
+    n.attrs = {};
+    n.attrs.tensor = *std::move(value);
+    context.Count("folded");
+  });
+  return absl::OkStatus();
+}
+
+}  // namespace lathe::compiler

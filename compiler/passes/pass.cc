@@ -1,0 +1,76 @@
+#include "compiler/passes/pass.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "absl/strings/str_cat.h"
+
+namespace lathe::compiler {
+namespace {
+
+constexpr PassRow kTable[] = {
+    {"refine_shapes", RefineShapes,
+     "first: every later question about a shape gets the simplest dims"},
+    {"resolve_if", ResolveIf, "early: the rules then see through what was a region"},
+    {"canonicalize", Canonicalize, "before all that looks for patterns"},
+    {"fold_constants", FoldConstants, "after canonicalize, which brings constants together"},
+    {"eliminate_common", EliminateCommon,
+     "after folding, so that equal constants are found; before merge_products, which wants one "
+     "lhs"},
+    {"merge_products", MergeProducts, "once products that are equal have become one"},
+    {"remove_dead", RemoveDead, "last: the others leave unused nodes behind"},
+};
+
+absl::Status InPass(std::string_view pass, const absl::Status& s) {
+  return absl::Status(s.code(), absl::StrCat("pass ", std::string(pass), ": ",
+                                             std::string(s.message().data(), s.message().size())));
+}
+
+absl::Status CheckSkips(const PassContext& context) {
+  for (const std::string& name : context.skip) {
+    std::string known;
+    bool found = false;
+    for (const PassRow& row : kTable) {
+      found |= row.name == name;
+      absl::StrAppend(&known, known.empty() ? "" : ", ", std::string(row.name));
+    }
+    if (!found) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("there is no pass '", name, "' to skip; there are ", known));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status RunOne(const PassRow& row, ir::Graph& graph, PassContext& context) {
+  using Clock = std::chrono::steady_clock;
+  context.changed = false;
+  const Clock::time_point start = Clock::now();
+  absl::Status s = row.run(graph, context);
+  const std::chrono::duration<double> elapsed = Clock::now() - start;
+  context.timings.push_back({row.name, elapsed.count(), context.changed, false});
+  if (!s.ok()) return InPass(row.name, s);
+  if (context.verify) {
+    if (s = ir::Verify(graph); !s.ok()) return InPass(row.name, s);
+  }
+  if (context.dump && context.changed) context.dump(row.name, graph);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Span<const PassRow> PassTable() { return kTable; }
+
+absl::Status RunPasses(ir::Graph& graph, PassContext& context) {
+  if (absl::Status s = CheckSkips(context); !s.ok()) return s;
+  for (const PassRow& row : kTable) {
+    if (std::find(context.skip.begin(), context.skip.end(), row.name) != context.skip.end()) {
+      context.timings.push_back({row.name, 0, false, true});
+      continue;
+    }
+    if (absl::Status s = RunOne(row, graph, context); !s.ok()) return s;
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace lathe::compiler
