@@ -259,6 +259,7 @@ Program::Program(std::unique_ptr<ir::Graph> graph) : graph_(std::move(graph)) {}
 Program::Program(Program&&) noexcept = default;
 Program& Program::operator=(Program&&) noexcept = default;
 Program::~Program() = default;
+std::unique_ptr<ir::Graph> Program::release() { return std::move(graph_); }
 
 absl::StatusOr<Program> Program::parse(const std::string& text, const std::string& file) {
   absl::StatusOr<ir::Graph> graph = ir::Parse(text, file);

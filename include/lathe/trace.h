@@ -40,7 +40,7 @@ class Program {
   static absl::StatusOr<Program> parse(const std::string& text, const std::string& file = "");
   std::string to_string() const;
   const ir::Graph& graph() const { return *graph_; }
-  std::unique_ptr<ir::Graph> release() { return std::move(graph_); }
+  std::unique_ptr<ir::Graph> release();
 
  private:
   std::unique_ptr<ir::Graph> graph_;
