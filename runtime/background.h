@@ -1,5 +1,8 @@
 #pragma once
 // The background compile thread: idle priority, one job at a time, in order of posting.
+//
+// Functions post the builds of their versions here; `owner` is the function. The thread starts with
+// the first job, so an engine that never compiles in the background has none.
 #include <functional>
 #include <memory>
 
@@ -8,13 +11,15 @@ namespace lathe::rt {
 class Background {
  public:
   Background();
-  ~Background();  // drops jobs that have not started, waits for the running one
+  ~Background();  // Stop, then ends the thread
   void Post(const void* owner, std::function<void()> job);
-  // Until no job of `owner` is queued or running.
+  // Until no job of `owner` is queued or running. Must not be called from a job.
   void Wait(const void* owner);
-  // Drops the owner's queued jobs and waits for its running one.
+  // Drops the owner's queued jobs and waits for its running one. Must not be called from a job.
   void Cancel(const void* owner);
   void Hold(bool hold);  // while held no job starts
+  // Drops all queued jobs, waits for the running one; later posts are dropped.
+  void Stop();
 
  private:
   struct Impl;

@@ -1,6 +1,6 @@
 #pragma once
-// What an engine owns: options, allocator, threads, artefact cache, background thread. Functions and
-// contexts hold it by shared_ptr, so they outlive the Engine object. No globals.
+// What an engine owns: options, allocator, threads, artefact cache, background thread. Functions
+// and contexts hold it by shared_ptr, so they outlive the Engine object. No globals.
 #include <atomic>
 #include <chrono>
 #include <memory>
@@ -21,16 +21,26 @@ class CompilerState {
 };
 
 struct EngineState {
+  // `threads` is resolved: 0 becomes the number of cores that this process may use.
   explicit EngineState(const EngineOptions& options);
-  EngineOptions options;             // threads resolved
+
+  // Of the runtime and, through `compiler`, of the compilers.
+  EngineCounters Counters() const;
+  void ResetPeak();  // of the allocator and of the poisoned values
+  double SecondsSinceBirth() const;
+
+  EngineOptions options;  // threads resolved
   std::chrono::steady_clock::time_point born;
   std::shared_ptr<CompilerState> compiler;
   Allocator allocator;
   ArtefactCache cache;
   ThreadPool pool;
+  // versions_swapped: tables that took the place of an earlier one, so that later calls may be
+  // served by a version that was built in the background.
   std::atomic<int64_t> arena_growths{0}, packed_input_bytes{0}, versions_built{0},
       versions_swapped{0};
-  Background background;             // last: stops first
+  std::atomic<int64_t> poison_peak_bytes{0};  // most bytes of values and outputs live at a time
+  Background background;                      // last: stops first
 };
 
 }  // namespace lathe::rt

@@ -1,55 +1,123 @@
 #pragma once
 // The state behind lathe::Function: entry plan, version table (swapped between calls), builder.
+//
+// Locks: `build_mutex_` is held while a version is built and while anything works on the graph's
+// DimContext; it is taken before `mutex_`, which is held for moments only. Calls take `mutex_` when
+// the table was replaced since their context's last call, and in `Call` for the pool of contexts.
 #include <atomic>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
 #include "ir/graph.h"
 #include "lathe/engine.h"
+#include "runtime/context_state.h"
 #include "runtime/engine_state.h"
+#include "runtime/run_plan.h"
 #include "runtime/version.h"
 
 namespace lathe::rt {
 
-class FunctionState : public std::enable_shared_from_this<FunctionState> {
+class FunctionState {
  public:
   // `graph` is the optimised graph, kept for explain; `builder` makes versions of it.
   static absl::StatusOr<std::shared_ptr<FunctionState>> Make(
       std::shared_ptr<EngineState> engine, std::shared_ptr<const ir::Graph> graph,
       std::unique_ptr<VersionBuilder> builder, const CompileOptions& options);
-  ~FunctionState();
+  ~FunctionState();  // drops builds that wait, waits for the one under way
 
+  // Builds the generic version if there is none, and posts the others to the background thread.
+  // With sizes, also waits until their versions exist.
   absl::Status Prepare(absl::Span<const Sizes> sizes);
   void WaitForVersions();
   absl::Status CallInto(absl::Span<const Tensor> inputs, absl::Span<const Tensor> outputs,
                         ContextState& context);
   absl::StatusOr<std::vector<Tensor>> Call(absl::Span<const Tensor> inputs);
   absl::Status Reserve(ContextState& context, const Sizes& sizes);
+  // A value for every symbol, in order; checked against the declared and required facts.
   absl::StatusOr<std::vector<int64_t>> SymbolValues(const Sizes& sizes) const;
+  // Makes the context what a call with these symbols would find: version picked, slots evaluated.
+  absl::Status ResolveSizes(ContextState& context, absl::Span<const int64_t> symbols) const;
+  // Needs a resolved context: bytes of its arena, and of its outputs.
+  static int64_t ArenaBytes(const ContextState& context);
+  static int64_t OutputBytes(const ContextState& context);
 
-  std::shared_ptr<const VersionTable> table() const;  // null before prepare
+  std::shared_ptr<const VersionTable> table() const;   // null before prepare
+  std::shared_ptr<const Published> published() const;  // null before prepare
+  // Grows when the table is replaced or a version is pinned; 0 before prepare.
   uint64_t generation() const { return generation_.load(std::memory_order_acquire); }
   const EntryPlan& plan() const { return plan_; }
   const ir::Graph& graph() const { return *graph_; }
   const std::shared_ptr<EngineState>& engine() const { return engine_; }
   absl::Status Pin(const std::string& version_name);
 
+  // What is known of each symbol alone, by the facts; made once, because calls can't ask.
+  struct Domain {
+    dim::Interval range;
+    dim::Congruence congruence;
+    std::vector<int64_t> values;  // all, if they are few
+  };
+  const std::vector<Domain>& domains() const { return domains_; }
+  // Seconds after the engine's birth at which the version was published; builds that failed.
+  double ReadySeconds(const Version* version) const;
+  std::vector<std::string> BuildFailures() const;
+
  private:
-  friend class lathe::Function;
   FunctionState() = default;
+
+  // -- call path (call.cc), in this order
+  absl::Status Enter(ContextState& context) const;
+  absl::Status Bind(absl::Span<const Tensor> inputs, ContextState& context, bool* strided) const;
+  absl::Status Resolve(const Tensor* inputs, ContextState& context) const;
+  absl::Status CheckOutputs(absl::Span<const Tensor> outputs, const ContextState& context) const;
+  absl::Status Place(absl::Span<const Tensor> inputs, bool strided, ContextState& context) const;
+  absl::Status Execute(absl::Span<const Tensor> outputs, ContextState& context);
+  // -- its cold side (call_cold.cc)
+  absl::Status OutputError(absl::Span<const Tensor> outputs, const ContextState& context) const;
+  absl::Status OverlapError(absl::Span<const Tensor> outputs, const ContextState& context) const;
+  absl::Status Grow(ContextState& context, int64_t packed_bytes, bool counts) const;
+  absl::Status PackInputs(absl::Span<const Tensor> inputs, ContextState& context) const;
+  absl::StatusOr<std::vector<Tensor>> AllocateOutputs(const ContextState& context) const;
+  absl::Status NotPrepared() const;
+
+  // -- versions (function_state.cc)
+  absl::Status Publish(std::vector<std::shared_ptr<const Version>> versions)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(build_mutex_);
+  void Post(std::vector<VersionRequest> requests);
+  void BuildInBackground(const VersionRequest& request);
+  void Observe(absl::Span<const int64_t> symbols);
+  void NoteFailure(const std::string& what, const absl::Status& why);
+  bool Full(const VersionTable& table) const;
+  std::unique_ptr<ContextState> TakeContext();
+  void ReturnContext(std::unique_ptr<ContextState> context);
+
   std::shared_ptr<EngineState> engine_;
   std::shared_ptr<const ir::Graph> graph_;
   EntryPlan plan_;
+  std::vector<uint32_t> input_headers_;  // HeaderOf each input
+  std::vector<Domain> domains_;
   CompileOptions options_;
-  std::unique_ptr<VersionBuilder> builder_;
-  mutable absl::Mutex mutex_;                  // guards table_, pinned_, free contexts
-  absl::Mutex build_mutex_;                    // one build at a time
-  std::shared_ptr<const VersionTable> table_;
-  std::string pinned_;
-  std::atomic<uint64_t> generation_{0};        // grows when table_ or pinned_ changes
+
+  absl::Mutex build_mutex_;  // one build at a time
+  std::unique_ptr<VersionBuilder> builder_ ABSL_GUARDED_BY(build_mutex_);
+  bool proposed_ ABSL_GUARDED_BY(build_mutex_) = false;
+
+  mutable absl::Mutex mutex_ ABSL_ACQUIRED_AFTER(build_mutex_);
+  std::shared_ptr<const Published> published_ ABSL_GUARDED_BY(mutex_);
+  std::string pinned_ ABSL_GUARDED_BY(mutex_);
+  std::vector<std::unique_ptr<ContextState>> free_contexts_ ABSL_GUARDED_BY(mutex_);
+  std::map<const Version*, double> ready_ ABSL_GUARDED_BY(mutex_);
+  std::vector<std::string> failures_ ABSL_GUARDED_BY(mutex_);
+  std::vector<std::vector<int64_t>> observed_ ABSL_GUARDED_BY(mutex_);  // symbols asked about
+
+  std::atomic<const Published*> current_{nullptr};  // published_, to compare with without a lock
+  std::atomic<uint64_t> generation_{0};
+  std::atomic<bool> observing_{false};  // the builder wants to see sizes, and may get more
 };
 
 }  // namespace lathe::rt

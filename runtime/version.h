@@ -1,7 +1,7 @@
 #pragma once
 // Versions of a function and the table that picks one. A version = facts over expressions of the
-// function's symbols (its guard) + one host program. The generic version has no guard and serves every
-// admitted size.
+// function's symbols (its guard) + one host program. The generic version has no guard and serves
+// every admitted size.
 #include <atomic>
 #include <cstdint>
 #include <functional>
@@ -11,7 +11,8 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "ir/graph.h"
+#include "absl/types/span.h"
+#include "runtime/entry_plan.h"
 #include "runtime/host_program.h"
 
 namespace lathe::rt {
@@ -28,14 +29,14 @@ struct GroupReport {
 };
 
 struct Version {
-  std::string name;                  // "generic", "batch*seq <= 4"
-  std::string why;                   // "no guard: serves every admitted size"
-  std::vector<Claim> guard;          // conjunction; empty for the generic version
+  std::string name;          // "generic", "batch*seq <= 4"
+  std::string why;           // "no guard: serves every admitted size"
+  std::vector<Claim> guard;  // conjunction; empty for the generic version
   HostProgram program;
   std::vector<GroupReport> groups;
   int64_t code_bytes = 0;
-  double build_seconds = 0;          // of which compiling is a part
-  int order = 0;                     // higher wins where guards overlap; generic is 0
+  double build_seconds = 0;  // of which compiling is a part
+  int order = 0;             // higher wins where guards overlap; generic is 0
   mutable std::atomic<int64_t> calls{0};
 };
 
@@ -54,31 +55,14 @@ class VersionBuilder {
   // Versions worth having beside the generic one, best first; empty when the strategy has none.
   virtual std::vector<VersionRequest> Propose() = 0;
   virtual absl::StatusOr<std::shared_ptr<const Version>> Build(const VersionRequest& request) = 0;
+  // Strategies that fix sizes as seen: true, and then the versions worth having for these sizes (a
+  // value a symbol), asked once for each sizes that a call of the generic version or `prepare`
+  // shows.
+  virtual bool ObservesSizes() const { return false; }
+  virtual std::vector<VersionRequest> ProposeFor(absl::Span<const int64_t> /*symbols*/) {
+    return {};
+  }
 };
-
-// How the function's symbols come from input shapes, and what is checked at entry.
-struct EntryPlan {
-  struct Axis {                      // input `input`, axis `axis` has extent coefficient*s + offset
-    int32_t input, axis;
-    int64_t coefficient, offset;
-  };
-  struct InputSpec {
-    std::string name;
-    DType dtype;
-    Shape shape;
-  };
-  struct Check {
-    Claim claim;                     // over symbols
-    std::string text;                // "reshape %3 requires batch*seq % 512 == 0 (demo.lathe:4)"
-  };
-  std::vector<InputSpec> inputs;
-  std::vector<Dim> symbols;          // in order of SymbolId; value slots 0..n-1 of every dim program
-  std::vector<Axis> bind;            // one per symbol
-  std::vector<Check> checks;         // declared and required facts that a call must satisfy
-};
-
-// FailedPrecondition if some symbol can't be found from the inputs' shapes.
-absl::StatusOr<EntryPlan> MakeEntryPlan(const ir::Graph& graph);
 
 // Immutable; a new one replaces it when a version is added.
 class VersionTable {
@@ -93,14 +77,27 @@ class VersionTable {
   const std::vector<std::shared_ptr<const Version>>& versions() const { return versions_; }
   // Evaluates checks and guards: slots hold symbols first. Slot numbers of each.
   const dim::DimProgram& program() const { return program_; }
+  const std::vector<int32_t>& axis_slots() const { return axis_slots_; }    // of plan.dim_axes
+  const std::vector<int32_t>& check_slots() const { return check_slots_; }  // of plan.checks
+  const std::vector<std::vector<int32_t>>& guard_slots() const { return guard_slots_; }
+  // The guard of a version as text, made with the table so that printing needs no lock.
+  const std::vector<std::vector<std::string>>& guard_texts() const { return guard_texts_; }
+
+  // Runs the program. An overflow in a guard means that the guard doesn't hold; one in a check or
+  // an axis is the error.
+  absl::Status Run(int64_t* slots) const;
   // The first version whose guard holds, or -1 for a failed check (then *failed is its number).
   int Pick(const int64_t* slots, int* failed) const;
+  bool GuardHolds(size_t version, const int64_t* slots) const;
 
  private:
+  absl::Status Faulted(int instruction, int64_t* slots) const;
   std::vector<std::shared_ptr<const Version>> versions_;
   dim::DimProgram program_;
-  std::vector<int32_t> check_slots_;
+  std::vector<int32_t> axis_slots_, check_slots_;
   std::vector<std::vector<int32_t>> guard_slots_;
+  std::vector<std::vector<std::string>> guard_texts_;
+  int32_t first_guard_slot_ = 0;  // slots from here on serve guards alone
 };
 
 }  // namespace lathe::rt

@@ -64,6 +64,7 @@ struct EngineCounters {
   int64_t live_bytes = 0, peak_bytes = 0;  // arenas and outputs made by the engine
   int64_t arena_growths = 0;      // calls that had to grow their arena
   int64_t packed_input_bytes = 0; // copied because an input was strided
+  int64_t poison_peak_bytes = 0;  // with poison_values: most bytes of values and outputs live at a time
   int64_t cache_hits = 0, cache_misses = 0, cache_evictions = 0, code_bytes = 0;
   int64_t versions_built = 0, versions_swapped = 0;
 };

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -36,6 +37,22 @@ class Tensor {
   // Not owned; strides in elements; empty strides mean contiguous row-major.
   static Tensor View(void* data, DType dtype, std::vector<int64_t> shape,
                      std::vector<int64_t> strides = {});
+  // Contiguous over memory that `owner` keeps alive: big enough and aligned as the caller likes.
+  // Extents are >= 0.
+  static Tensor Own(std::shared_ptr<void> owner, DType dtype, std::vector<int64_t> shape) {
+    Tensor t;
+    t.data_ = owner.get();
+    t.owner_ = std::move(owner);
+    t.dtype_ = dtype;
+    t.strides_.resize(shape.size());
+    int64_t stride = 1;
+    for (size_t i = shape.size(); i-- > 0;) {
+      t.strides_[i] = stride;
+      if (shape[i] > 1 && __builtin_mul_overflow(stride, shape[i], &stride)) stride = 1;
+    }
+    t.shape_ = std::move(shape);
+    return t;
+  }
   template <typename T>
   static Tensor FromVector(std::vector<int64_t> shape, const std::vector<T>& values) {
     Tensor t(DTypeOf<T>(), std::move(shape));

@@ -1,0 +1,177 @@
+// The cold side of a function's entry: texts of errors, and sizes given by name.
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "runtime/entry_plan.h"
+
+namespace lathe::rt {
+namespace {
+
+std::string TypeText(const Tensor& t) {
+  return absl::StrCat(Name(t.dtype()), "[", absl::StrJoin(t.shape(), ", "), "]");
+}
+
+absl::Status CountError(const EntryPlan& plan, size_t found) {
+  std::string wanted;
+  for (const EntryPlan::InputSpec& spec : plan.inputs) {
+    absl::StrAppend(&wanted, wanted.empty() ? ": " : ", ", spec.name, " ", spec.text);
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("found ", found, " inputs, wanted ", plan.inputs.size(), wanted));
+}
+
+absl::Status TypeError(const EntryPlan::InputSpec& spec, const Tensor& t) {
+  if (!t.ok()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("input ", spec.name, " is an invalid tensor, wanted ", spec.text));
+  }
+  if (t.dtype() != spec.dtype) {
+    return absl::InvalidArgumentError(absl::StrCat("input ", spec.name, ": found ", TypeText(t),
+                                                   ", wanted type ", Name(spec.dtype), " (",
+                                                   spec.text, ")"));
+  }
+  if (t.shape().size() != spec.shape.size()) {
+    return absl::InvalidArgumentError(absl::StrCat("input ", spec.name, ": found rank ", t.rank(),
+                                                   " (", TypeText(t), "), wanted rank ",
+                                                   spec.shape.size(), " (", spec.text, ")"));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ExtentError(const EntryPlan& plan, int32_t input, int32_t axis, int64_t found,
+                         const std::string& wanted) {
+  const EntryPlan::InputSpec& spec = plan.inputs[static_cast<size_t>(input)];
+  return absl::InvalidArgumentError(absl::StrCat("input ", spec.name, ": axis ", axis,
+                                                 " has extent ", found, ", wanted ", wanted, " (",
+                                                 spec.text, ")"));
+}
+
+int64_t Extent(absl::Span<const Tensor> inputs, int32_t input, int32_t axis) {
+  return inputs[static_cast<size_t>(input)].shape()[static_cast<size_t>(axis)];
+}
+
+}  // namespace
+
+std::string EntryPlan::Describe(absl::Span<const dim::SymbolId> which,
+                                absl::Span<const int64_t> values) const {
+  std::string text;
+  for (dim::SymbolId s : which) {
+    absl::StrAppend(&text, text.empty() ? "" : ", ", symbol_names[s], " = ", values[s]);
+    const Axis& a = bind[s];
+    if (a.input < 0) continue;
+    absl::StrAppend(&text, " (axis ", a.axis, " of input ",
+                    inputs[static_cast<size_t>(a.input)].name, ")");
+  }
+  return text;
+}
+
+absl::Status EntryPlan::InputError(absl::Span<const Tensor> given) const {
+  if (given.size() != inputs.size()) return CountError(*this, given.size());
+  for (size_t i = 0; i < given.size(); ++i) {
+    absl::Status type = TypeError(inputs[i], given[i]);
+    if (!type.ok()) return type;
+    if (given[i].raw() == nullptr && given[i].num_elements() != 0) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("input ", inputs[i].name, ": ", TypeText(given[i]), " has a null pointer"));
+    }
+  }
+  for (const StaticAxis& a : static_axes) {
+    const int64_t found = Extent(given, a.input, a.axis);
+    if (found != a.extent)
+      return ExtentError(*this, a.input, a.axis, found, absl::StrCat(a.extent));
+  }
+  std::vector<int64_t> values(symbols.size());
+  auto solve = [&](size_t s, int64_t rest) {
+    const Axis& a = bind[s];
+    const int64_t found = Extent(given, a.input, a.axis);
+    int64_t difference = 0;
+    if (__builtin_sub_overflow(found, rest, &difference) || difference % a.coefficient != 0) {
+      return ExtentError(*this, a.input, a.axis, found,
+                         absl::StrCat(a.coefficient, "*", symbol_names[s], rest < 0 ? " - " : " + ",
+                                      rest < 0 ? -rest : rest, " for a whole ", symbol_names[s]));
+    }
+    values[s] = difference / a.coefficient;
+    return absl::OkStatus();
+  };
+  for (size_t s = 0; s < symbols.size(); ++s) {
+    if (bind[s].input < 0 || derives[s]) {
+      values[s] = bind[s].offset;
+      continue;
+    }
+    absl::Status solved = solve(s, bind[s].offset);
+    if (!solved.ok()) return solved;
+  }
+  for (const Derived& d : derived) {
+    std::vector<int64_t> slots(static_cast<size_t>(d.rest.num_slots()));
+    std::copy(values.begin(), values.end(), slots.begin());
+    if (int bad = d.rest.Run(slots.data()); bad >= 0) return d.rest.Explain(bad, slots.data());
+    const size_t s = static_cast<size_t>(d.symbol);
+    const int64_t rest = slots[static_cast<size_t>(d.slot)];
+    if (bind[s].input < 0) {
+      values[s] = rest;
+      continue;
+    }
+    absl::Status solved = solve(s, rest);
+    if (!solved.ok()) return solved;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status EntryPlan::DimAxisError(size_t dim_axis, int64_t found, int64_t wanted,
+                                     absl::Span<const int64_t> values) const {
+  const DimAxis& a = dim_axes[dim_axis];
+  return ExtentError(*this, a.input, a.axis, found,
+                     absl::StrCat(a.text, " = ", wanted, " with ", Describe(a.symbols, values)));
+}
+
+absl::Status EntryPlan::CheckError(size_t check, absl::Span<const int64_t> values) const {
+  const Check& c = checks[check];
+  std::string amount;
+  const absl::StatusOr<int64_t> lhs = dim::Evaluate(c.claim.lhs, values);
+  if (lhs.ok() && c.remainder) {
+    amount = absl::StrCat(", remainder ", *lhs);
+  } else if (lhs.ok() && !(c.symbols.size() == 1 && c.lhs == symbol_names[c.symbols[0]])) {
+    amount = absl::StrCat(", ", c.lhs, " = ", *lhs);
+  }
+  return absl::InvalidArgumentError(absl::StrCat(
+      "`", c.claim_text, "` is violated: ", Describe(c.symbols, values), amount, "; ", c.source));
+}
+
+absl::Status EntryPlan::Complete(const std::vector<bool>& given,
+                                 std::vector<int64_t>& values) const {
+  std::vector<std::string> missing;
+  for (size_t s = 0; s < symbols.size(); ++s) {
+    if (given[s]) continue;
+    values[s] = bind[s].offset;
+    if (bind[s].input >= 0) missing.push_back(symbol_names[s]);
+  }
+  if (!missing.empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("no size is given for ", absl::StrJoin(missing, ", ")));
+  }
+  for (const Derived& d : derived) {
+    const size_t s = static_cast<size_t>(d.symbol);
+    if (given[s]) continue;
+    std::vector<int64_t> slots(static_cast<size_t>(d.rest.num_slots()));
+    std::copy(values.begin(), values.end(), slots.begin());
+    if (int bad = d.rest.Run(slots.data()); bad >= 0) return d.rest.Explain(bad, slots.data());
+    values[s] = slots[static_cast<size_t>(d.slot)];
+  }
+  for (size_t s = 0; s < symbols.size(); ++s) {
+    if (values[s] >= 0 || !given[s] || bind[s].input < 0) continue;
+    // Where a negative size is declared, the axis that shows it still has an extent of 0 or more.
+    const Axis& a = bind[s];
+    if (!derives[s] && a.coefficient == 1 && a.offset == 0) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(symbol_names[s], " = ", values[s], ", wanted >= 0: it is axis ", a.axis,
+                       " of input ", inputs[static_cast<size_t>(a.input)].name));
+    }
+  }
+  for (size_t c = 0; c < checks.size(); ++c) {
+    const absl::StatusOr<bool> holds = dim::Evaluate(checks[c].claim, values);
+    if (!holds.ok()) return holds.status();
+    if (!*holds) return CheckError(c, values);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace lathe::rt

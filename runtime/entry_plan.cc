@@ -1,0 +1,297 @@
+#include "runtime/entry_plan.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "ir/dim/facts.h"
+
+namespace lathe::rt {
+namespace {
+
+using dim::SymbolId;
+
+// Symbols that occur in a shape, attribute or condition of a node that some output needs.
+std::vector<bool> UsedSymbols(const ir::Graph& graph, size_t count) {
+  std::vector<bool> used(count);
+  auto use = [&](Dim d) {
+    for (SymbolId s : dim::FreeSymbols(d)) used[s] = true;
+  };
+  auto use_all = [&](const std::vector<Dim>& dims) {
+    for (Dim d : dims) use(d);
+  };
+  std::vector<const ir::Block*> blocks = {&graph.body};
+  while (!blocks.empty()) {
+    const ir::Block* block = blocks.back();
+    blocks.pop_back();
+    for (ir::ValueId v : block->nodes) {
+      const ir::Node& n = graph.node(v);
+      use_all(n.type.shape);
+      if (n.attrs.shape) use_all(*n.attrs.shape);
+      use_all(n.attrs.starts);
+      use_all(n.attrs.limits);
+      use_all(n.attrs.low);
+      use_all(n.attrs.high);
+      if (n.attrs.dim) use(*n.attrs.dim);
+      if (n.attrs.claim) {
+        use(n.attrs.claim->lhs);
+        use(n.attrs.claim->rhs);
+      }
+      for (const ir::Block& inner : n.blocks) blocks.push_back(&inner);
+    }
+  }
+  for (ir::ValueId v : graph.inputs) use_all(graph.type(v).shape);
+  return used;
+}
+
+std::vector<SymbolId> FreeSymbols(const Claim& c) {
+  std::vector<SymbolId> all = dim::FreeSymbols(c.lhs);
+  for (SymbolId s : dim::FreeSymbols(c.rhs)) all.push_back(s);
+  std::sort(all.begin(), all.end());
+  all.erase(std::unique(all.begin(), all.end()), all.end());
+  return all;
+}
+
+class PlanMaker {
+ public:
+  explicit PlanMaker(const ir::Graph& graph) : graph_(graph), facts_(graph.facts()) {}
+
+  absl::StatusOr<EntryPlan> Make() {
+    AddSymbols();
+    AddInputs();
+    BindAll();
+    absl::Status unbound = BindUnused();
+    if (!unbound.ok()) return unbound;
+    AddDimAxes();
+    AddChecks();
+    return std::move(plan_);
+  }
+
+ private:
+  void AddSymbols() {
+    const size_t count = static_cast<size_t>(graph_.dims()->num_symbols());
+    for (size_t s = 0; s < count; ++s) {
+      plan_.symbols.push_back(graph_.dims()->SymbolDim(static_cast<SymbolId>(s)));
+      plan_.symbol_names.push_back(graph_.dims()->SymbolName(static_cast<SymbolId>(s)));
+    }
+    plan_.bind.resize(count);
+    plan_.derives.resize(count);
+    plan_.unused.resize(count);
+    bound_.resize(count);
+  }
+
+  void AddInputs() {
+    for (ir::ValueId v : graph_.inputs) {
+      const ir::ValueType& type = graph_.type(v);
+      const int32_t input = static_cast<int32_t>(plan_.inputs.size());
+      for (int32_t axis = 0; axis < type.rank(); ++axis) {
+        const Dim d = type.shape[static_cast<size_t>(axis)];
+        if (d.is_constant()) {
+          plan_.static_axes.push_back({input, axis, d.constant()});
+        } else {
+          open_axes_.push_back({input, axis, d, d.ToString(), dim::FreeSymbols(d)});
+        }
+      }
+      plan_.inputs.push_back({graph_.ValueName(v), type.dtype, type.shape, type.ToString()});
+    }
+  }
+
+  bool AllBound(absl::Span<const SymbolId> symbols, SymbolId except) const {
+    return std::all_of(symbols.begin(), symbols.end(),
+                       [&](SymbolId s) { return s == except || bound_[s]; });
+  }
+
+  // The plain axes first, then whatever each round makes solvable.
+  void BindAll() {
+    for (SymbolId s = 0; s < bound_.size(); ++s) BindFromAxis(s, /*plain=*/true);
+    for (bool changed = true; changed;) {
+      changed = false;
+      for (SymbolId s = 0; s < bound_.size(); ++s) {
+        if (bound_[s]) continue;
+        changed |= BindFromAxis(s, /*plain=*/false) || BindFromRange(s) || BindFromFacts(s);
+      }
+    }
+  }
+
+  bool BindFromAxis(SymbolId s, bool plain) {
+    for (size_t i = 0; i < open_axes_.size(); ++i) {
+      const EntryPlan::DimAxis& a = open_axes_[i];
+      if (plain ? a.dim != plan_.symbols[s] : !dim::DependsOn(a.dim, s)) continue;
+      if (!AllBound(a.symbols, s)) continue;
+      Dim coefficient, rest;
+      if (!dim::SplitAffine(a.dim, s, &coefficient, &rest)) continue;
+      if (!coefficient.is_constant() || coefficient.constant() == 0) continue;
+      plan_.bind[s] = {a.input, a.axis, coefficient.constant(), 0};
+      if (rest.is_constant()) {
+        plan_.bind[s].offset = rest.constant();
+      } else if (!AddDerived(s, rest)) {
+        continue;
+      }
+      open_axes_.erase(open_axes_.begin() + static_cast<std::ptrdiff_t>(i));
+      bound_[s] = true;
+      return true;
+    }
+    return false;
+  }
+
+  bool BindFromRange(SymbolId s) {
+    const dim::Interval range = facts_.Range(plan_.symbols[s]);
+    if (range.min != range.max) return false;
+    plan_.bind[s] = {-1, -1, 0, range.min};
+    return bound_[s] = true;
+  }
+
+  // From an equality among the facts: coefficient*s + rest == 0. Whether the division is exact is
+  // then checked like every fact.
+  bool BindFromFacts(SymbolId s) {
+    for (const dim::Fact& fact : facts_.facts()) {
+      if (fact.claim.relation != Relation::kEq || fact.standing == dim::Standing::kDerived)
+        continue;
+      if (!AllBound(FreeSymbols(fact.claim), s)) continue;
+      Dim coefficient, rest;
+      if (!dim::SplitAffine(fact.claim.lhs - fact.claim.rhs, s, &coefficient, &rest)) continue;
+      if (!coefficient.is_constant() || coefficient.constant() == 0) continue;
+      if (BindDerived(s, FloorDiv(-rest, coefficient))) return true;
+    }
+    const Dim simpler = facts_.Simplify(plan_.symbols[s]);
+    if (dim::DependsOn(simpler, s) || !AllBound(dim::FreeSymbols(simpler), s)) return false;
+    return BindDerived(s, simpler);
+  }
+
+  bool BindDerived(SymbolId s, Dim value) {
+    if (!value.ok()) return false;
+    plan_.bind[s] = {};
+    if (value.is_constant()) {
+      plan_.bind[s].offset = value.constant();
+    } else if (!AddDerived(s, value)) {
+      return false;
+    }
+    return bound_[s] = true;
+  }
+
+  bool AddDerived(SymbolId s, Dim rest) {
+    dim::DimProgramBuilder builder(graph_.dims());
+    for (Dim symbol : plan_.symbols) builder.Input(symbol);
+    const int slot = builder.Slot(rest);
+    if (slot < 0) return false;
+    plan_.derived.push_back({static_cast<int32_t>(s), builder.Build(), slot});
+    plan_.derives[s] = true;
+    return true;
+  }
+
+  // A symbol that nothing uses may have any value that its own facts allow. One that is used, or
+  // tied by a fact to others, has to be known.
+  absl::Status BindUnused() {
+    const std::vector<bool> used = UsedSymbols(graph_, bound_.size());
+    std::vector<std::string> missing;
+    std::string ties;
+    for (SymbolId s = 0; s < bound_.size(); ++s) {
+      if (bound_[s]) continue;
+      const std::string tie = TieToBound(s);
+      if (used[s] || !tie.empty()) {
+        missing.push_back(plan_.symbol_names[s]);
+        absl::StrAppend(&ties, tie);
+        continue;
+      }
+      plan_.unused[s] = true;
+      plan_.bind[s].offset = AnyValue(s);
+    }
+    if (missing.empty()) return absl::OkStatus();
+    std::string inputs;
+    for (const EntryPlan::InputSpec& input : plan_.inputs) {
+      absl::StrAppend(&inputs, inputs.empty() ? "" : ", ", input.name, ": ", input.text);
+    }
+    return absl::FailedPreconditionError(absl::StrCat(
+        missing.size() == 1 ? "size " : "sizes ", absl::StrJoin(missing, ", "),
+        " can't be found from the inputs' shapes (", inputs,
+        "): a call needs an input axis, or a fact with ==, that gives each by itself", ties));
+  }
+
+  std::string TieToBound(SymbolId s) const {
+    for (const dim::Fact& fact : facts_.facts()) {
+      if (fact.standing == dim::Standing::kDerived) continue;
+      const std::vector<SymbolId> symbols = FreeSymbols(fact.claim);
+      if (std::find(symbols.begin(), symbols.end(), s) == symbols.end()) continue;
+      for (SymbolId other : symbols) {
+        if (other != s) {
+          return absl::StrCat("; `", fact.claim.ToString(), "` ties ", plan_.symbol_names[s],
+                              " to ", plan_.symbol_names[other]);
+        }
+      }
+    }
+    return "";
+  }
+
+  int64_t AnyValue(SymbolId s) const {
+    const std::vector<int64_t> values = facts_.Values(plan_.symbols[s]);
+    if (!values.empty()) return values.front();
+    const dim::Interval range = facts_.Range(plan_.symbols[s]);
+    const dim::Congruence c = facts_.CongruenceOf(plan_.symbols[s]);
+    const int64_t least =
+        range.min == dim::kUnboundedMin ? std::min<int64_t>(range.max, 0) : range.min;
+    if (c.modulus <= 1) return c.modulus == 0 ? c.remainder : least;
+    int64_t step = (c.remainder - least) % c.modulus;
+    if (step < 0) step += c.modulus;
+    return least + step;
+  }
+
+  void AddDimAxes() { plan_.dim_axes = std::move(open_axes_); }
+
+  void AddChecks() {
+    for (SymbolId s = 0; s < bound_.size(); ++s) {
+      if (!MayBindNegative(s) || facts_.Range(plan_.symbols[s]).min < 0) continue;
+      AddCheck(plan_.symbols[s] >= 0, "sizes are not negative unless declared so");
+    }
+    for (const dim::Fact& fact : facts_.facts()) {
+      if (fact.standing == dim::Standing::kDerived) continue;
+      std::string source =
+          fact.standing == dim::Standing::kDeclared ? "declared by " : "required: ";
+      absl::StrAppend(&source, fact.source.what);
+      if (!fact.source.where.empty()) absl::StrAppend(&source, " (", fact.source.where, ")");
+      AddCheck(fact.claim, source);
+    }
+  }
+
+  bool MayBindNegative(SymbolId s) const {
+    const EntryPlan::Axis& a = plan_.bind[s];
+    if (plan_.derives[s]) return true;
+    return a.input >= 0 && (a.coefficient < 0 || a.offset > 0);
+  }
+
+  void AddCheck(const Claim& claim, const std::string& source) {
+    EntryPlan::Check check;
+    check.claim = claim;
+    check.symbols = FreeSymbols(claim);
+    if (check.symbols.empty()) {
+      absl::StatusOr<bool> holds = dim::Evaluate(claim, {});
+      if (holds.ok() && *holds) return;  // true whatever the sizes
+    }
+    // The facts of a symbol that nothing needs hold for the value made up for it.
+    const bool all_unused =
+        !check.symbols.empty() && std::all_of(check.symbols.begin(), check.symbols.end(),
+                                              [&](SymbolId s) { return plan_.unused[s]; });
+    if (all_unused) return;
+    check.claim_text = claim.ToString();
+    if (!seen_.insert(check.claim_text).second) return;
+    check.source = source;
+    check.text = absl::StrCat(check.claim_text, ", ", source);
+    check.lhs = claim.lhs.ToString();
+    check.remainder = dim::Decompose(claim.lhs).kind == dim::ExprKind::kMod;
+    plan_.checks.push_back(std::move(check));
+  }
+
+  const ir::Graph& graph_;
+  const dim::FactSet& facts_;
+  EntryPlan plan_;
+  std::vector<bool> bound_;
+  std::vector<EntryPlan::DimAxis> open_axes_;  // not constant, not (yet) used to bind
+  std::set<std::string> seen_;                 // texts of the checks
+};
+
+}  // namespace
+
+absl::StatusOr<EntryPlan> MakeEntryPlan(const ir::Graph& graph) { return PlanMaker(graph).Make(); }
+
+}  // namespace lathe::rt

@@ -1,0 +1,95 @@
+// The public classes Function and Context: thin, over FunctionState and ContextState.
+#include "absl/strings/str_cat.h"
+#include "ir/status_macros.h"
+#include "lathe/engine.h"
+#include "runtime/explain.h"
+#include "runtime/function_state.h"
+#include "runtime/largest.h"
+
+namespace lathe {
+namespace {
+
+absl::Status MovedFrom() {
+  return absl::FailedPreconditionError("the context was moved from: it has no memory to run in");
+}
+
+}  // namespace
+
+Context::Context() : state_(std::make_unique<rt::ContextState>()) {}
+Context::~Context() = default;
+Context::Context(Context&&) noexcept = default;
+Context& Context::operator=(Context&&) noexcept = default;
+
+absl::StatusOr<std::vector<Tensor>> Function::call(absl::Span<const Tensor> inputs) const {
+  return state_->Call(inputs);
+}
+
+absl::Status Function::call_into(absl::Span<const Tensor> inputs, absl::Span<const Tensor> outputs,
+                                 Context& context) const {
+  if (context.state_ == nullptr) return MovedFrom();
+  return state_->CallInto(inputs, outputs, *context.state_);
+}
+
+absl::Status Function::reserve(Context& context, const Sizes& sizes) const {
+  if (context.state_ == nullptr) return MovedFrom();
+  return state_->Reserve(*context.state_, sizes);
+}
+
+absl::Status Function::prepare(absl::Span<const Sizes> sizes) const {
+  return state_->Prepare(sizes);
+}
+
+void Function::wait_for_versions() const { state_->WaitForVersions(); }
+
+absl::StatusOr<std::vector<std::vector<int64_t>>> Function::output_shapes(
+    const Sizes& sizes) const {
+  LATHE_ASSIGN_OR_RETURN(std::vector<int64_t> symbols, state_->SymbolValues(sizes));
+  std::vector<std::vector<int64_t>> shapes;
+  for (ir::ValueId v : state_->graph().body.results) {
+    std::vector<int64_t>& shape = shapes.emplace_back();
+    for (Dim d : state_->graph().type(v).shape) {
+      LATHE_ASSIGN_OR_RETURN(shape.emplace_back(), dim::Evaluate(d, symbols));
+    }
+  }
+  return shapes;
+}
+
+absl::StatusOr<int64_t> Function::peak_bytes(const Sizes& sizes) const {
+  LATHE_ASSIGN_OR_RETURN(std::vector<int64_t> symbols, state_->SymbolValues(sizes));
+  rt::ContextState context;
+  return rt::PeakBytes(*state_, symbols, context);
+}
+
+absl::StatusOr<int64_t> Function::largest(const std::string& symbol, const Sizes& others,
+                                          int64_t bytes) const {
+  return rt::Largest(*state_, symbol, others, bytes);
+}
+
+absl::StatusOr<std::string> Function::explain(const Sizes& sizes) const {
+  return rt::Explain(*state_, sizes);
+}
+
+std::vector<Function::VersionInfo> Function::versions() const {
+  std::vector<VersionInfo> infos;
+  const std::shared_ptr<const rt::VersionTable> table = state_->table();
+  if (table == nullptr) return infos;
+  for (const std::shared_ptr<const rt::Version>& version : table->versions()) {
+    VersionInfo& info = infos.emplace_back();
+    info.name = version->name;
+    info.why = version->why;
+    info.calls = version->calls.load();
+    info.kernels = static_cast<int>(version->program.kernels.size());
+    info.build_seconds = version->build_seconds;
+    info.ready_seconds = state_->ReadySeconds(version.get());
+    for (const rt::GroupReport& group : version->groups) {
+      info.kernel_labels.push_back(group.label);
+      info.kernel_families.push_back(group.family);
+      info.kernel_keys.push_back(group.kernel_key);
+    }
+  }
+  return infos;
+}
+
+absl::Status Function::pin_version(const std::string& name) const { return state_->Pin(name); }
+
+}  // namespace lathe

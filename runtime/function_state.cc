@@ -1,0 +1,249 @@
+#include "runtime/function_state.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "ir/status_macros.h"
+
+namespace lathe::rt {
+namespace {
+
+// Sizes that the builder is asked about, at most, as a multiple of the versions that may exist: a
+// size may give none.
+constexpr size_t kObservedPerVersion = 4;
+
+}  // namespace
+
+absl::StatusOr<std::shared_ptr<FunctionState>> FunctionState::Make(
+    std::shared_ptr<EngineState> engine, std::shared_ptr<const ir::Graph> graph,
+    std::unique_ptr<VersionBuilder> builder, const CompileOptions& options) {
+  LATHE_ASSIGN_OR_RETURN(EntryPlan plan, MakeEntryPlan(*graph));
+  std::shared_ptr<FunctionState> f(new FunctionState());
+  for (const EntryPlan::InputSpec& input : plan.inputs) {
+    f->input_headers_.push_back(HeaderOf(input.dtype, input.shape.size()));
+  }
+  for (Dim symbol : plan.symbols) {
+    const dim::FactSet& facts = graph->facts();
+    f->domains_.push_back({facts.Range(symbol), facts.CongruenceOf(symbol), facts.Values(symbol)});
+  }
+  f->plan_ = std::move(plan);
+  f->observing_ = builder->ObservesSizes() && engine->options.background_compiles &&
+                  options.strategy != Strategy::kFullDynamic && options.max_versions > 1;
+  f->engine_ = std::move(engine);
+  f->graph_ = std::move(graph);
+  f->options_ = options;
+  {
+    absl::MutexLock lock(&f->build_mutex_);
+    f->builder_ = std::move(builder);
+  }
+  return f;
+}
+
+FunctionState::~FunctionState() { engine_->background.Cancel(this); }
+
+absl::Status FunctionState::Prepare(absl::Span<const Sizes> sizes) {
+  std::vector<std::vector<int64_t>> named;
+  for (const Sizes& s : sizes) {
+    LATHE_ASSIGN_OR_RETURN(named.emplace_back(), SymbolValues(s));
+  }
+  if (published() == nullptr) {
+    absl::MutexLock lock(&build_mutex_);
+    if (published() == nullptr) {
+      LATHE_ASSIGN_OR_RETURN(std::shared_ptr<const Version> generic, builder_->BuildGeneric());
+      engine_->versions_built.fetch_add(1);
+      LATHE_RETURN_IF_ERROR(Publish({std::move(generic)}));
+    }
+    const bool wanted = engine_->options.background_compiles &&
+                        options_.strategy != Strategy::kFullDynamic && options_.max_versions > 1;
+    if (wanted && !proposed_) Post(builder_->Propose());
+    proposed_ = true;
+  }
+  if (named.empty()) return absl::OkStatus();
+  for (const std::vector<int64_t>& symbols : named) Observe(symbols);
+  WaitForVersions();
+  return absl::OkStatus();
+}
+
+void FunctionState::WaitForVersions() { engine_->background.Wait(this); }
+
+void FunctionState::Post(std::vector<VersionRequest> requests) {
+  for (VersionRequest& request : requests) {
+    // The destructor cancels, so the job never outlives this.
+    engine_->background.Post(this, [this, r = std::move(request)] { BuildInBackground(r); });
+  }
+}
+
+bool FunctionState::Full(const VersionTable& table) const {
+  return static_cast<int>(table.versions().size()) >= options_.max_versions;
+}
+
+void FunctionState::BuildInBackground(const VersionRequest& request) {
+  absl::MutexLock lock(&build_mutex_);
+  const std::shared_ptr<const Published> before = published();
+  if (Full(*before->table)) return;
+  std::vector<std::string> guard;
+  for (const Claim& claim : request.guard) guard.push_back(claim.ToString());
+  const std::string what = absl::StrJoin(guard, ", ");
+  absl::StatusOr<std::shared_ptr<const Version>> version = builder_->Build(request);
+  if (!version.ok()) return NoteFailure(what, version.status());
+  engine_->versions_built.fetch_add(1);
+  std::vector<std::shared_ptr<const Version>> versions = before->table->versions();
+  versions.push_back(*std::move(version));
+  if (absl::Status s = Publish(std::move(versions)); !s.ok()) return NoteFailure(what, s);
+  engine_->versions_swapped.fetch_add(1);
+  if (Full(*published()->table)) observing_ = false;
+}
+
+void FunctionState::NoteFailure(const std::string& what, const absl::Status& why) {
+  absl::MutexLock lock(&mutex_);
+  failures_.push_back(absl::StrCat(what, ": ", std::string(why.message())));
+}
+
+// On a thread inside a call: gives up rather than waits, and asks about each sizes once. The
+// builder itself is asked on the background thread.
+void FunctionState::Observe(absl::Span<const int64_t> symbols) {
+  if (!observing_.load() || !mutex_.TryLock()) return;
+  std::vector<int64_t> values(symbols.begin(), symbols.end());
+  const bool known = std::find(observed_.begin(), observed_.end(), values) != observed_.end();
+  if (!known) observed_.push_back(values);
+  if (observed_.size() >= kObservedPerVersion * static_cast<size_t>(options_.max_versions)) {
+    observing_ = false;
+  }
+  mutex_.Unlock();
+  if (known) return;
+  engine_->background.Post(this, [this, values = std::move(values)] {
+    std::vector<VersionRequest> requests;
+    {
+      absl::MutexLock lock(&build_mutex_);
+      requests = builder_->ProposeFor(values);
+    }
+    for (const VersionRequest& request : requests) BuildInBackground(request);
+  });
+}
+
+absl::Status FunctionState::Publish(std::vector<std::shared_ptr<const Version>> versions) {
+  auto next = std::make_shared<Published>();
+  LATHE_ASSIGN_OR_RETURN(next->table,
+                         VersionTable::Make(plan_, graph_->facts(), std::move(versions)));
+  auto plans = std::make_shared<std::vector<RunPlan>>();
+  for (const std::shared_ptr<const Version>& version : next->table->versions()) {
+    LATHE_ASSIGN_OR_RETURN(plans->emplace_back(), RunPlan::Make(plan_, *graph_, *version));
+  }
+  next->plans = std::move(plans);
+  absl::MutexLock lock(&mutex_);
+  for (size_t i = 0; i < next->table->versions().size(); ++i) {
+    const Version* version = next->table->versions()[i].get();
+    ready_.emplace(version, engine_->SecondsSinceBirth());
+    if (!pinned_.empty() && version->name == pinned_) next->pinned = static_cast<int>(i);
+  }
+  next->generation = generation_.load() + 1;
+  published_ = std::move(next);
+  current_.store(published_.get(), std::memory_order_release);
+  generation_.store(published_->generation, std::memory_order_release);
+  return absl::OkStatus();
+}
+
+absl::Status FunctionState::Pin(const std::string& version_name) {
+  absl::MutexLock lock(&mutex_);
+  if (published_ == nullptr) return NotPrepared();
+  auto next = std::make_shared<Published>(*published_);
+  next->pinned = -1;
+  std::vector<std::string> names;
+  for (size_t i = 0; i < next->table->versions().size(); ++i) {
+    names.push_back(absl::StrCat("\"", next->table->versions()[i]->name, "\""));
+    if (next->table->versions()[i]->name == version_name) next->pinned = static_cast<int>(i);
+  }
+  if (next->pinned < 0 && !version_name.empty()) {
+    return absl::NotFoundError(absl::StrCat("function ", graph_->name, " has no version \"",
+                                            version_name, "\"; it has ",
+                                            absl::StrJoin(names, ", ")));
+  }
+  pinned_ = version_name;
+  ++next->generation;
+  published_ = std::move(next);
+  current_.store(published_.get(), std::memory_order_release);
+  generation_.store(published_->generation, std::memory_order_release);
+  return absl::OkStatus();
+}
+
+std::shared_ptr<const VersionTable> FunctionState::table() const {
+  absl::MutexLock lock(&mutex_);
+  return published_ == nullptr ? nullptr : published_->table;
+}
+
+std::shared_ptr<const Published> FunctionState::published() const {
+  absl::MutexLock lock(&mutex_);
+  return published_;
+}
+
+double FunctionState::ReadySeconds(const Version* version) const {
+  absl::MutexLock lock(&mutex_);
+  const auto it = ready_.find(version);
+  return it == ready_.end() ? 0 : it->second;
+}
+
+std::vector<std::string> FunctionState::BuildFailures() const {
+  absl::MutexLock lock(&mutex_);
+  return failures_;
+}
+
+std::unique_ptr<ContextState> FunctionState::TakeContext() {
+  absl::MutexLock lock(&mutex_);
+  if (free_contexts_.empty()) return std::make_unique<ContextState>();
+  std::unique_ptr<ContextState> context = std::move(free_contexts_.back());
+  free_contexts_.pop_back();
+  return context;
+}
+
+void FunctionState::ReturnContext(std::unique_ptr<ContextState> context) {
+  absl::MutexLock lock(&mutex_);
+  free_contexts_.push_back(std::move(context));
+}
+
+absl::StatusOr<std::vector<int64_t>> FunctionState::SymbolValues(const Sizes& sizes) const {
+  std::vector<int64_t> values(plan_.symbols.size());
+  std::vector<bool> given(plan_.symbols.size());
+  for (const auto& [name, value] : sizes) {
+    const auto it = std::find(plan_.symbol_names.begin(), plan_.symbol_names.end(), name);
+    if (it == plan_.symbol_names.end()) {
+      return absl::InvalidArgumentError(absl::StrCat("function ", graph_->name,
+                                                     " has no size named ", name, "; it has ",
+                                                     absl::StrJoin(plan_.symbol_names, ", ")));
+    }
+    const size_t s = static_cast<size_t>(it - plan_.symbol_names.begin());
+    values[s] = value;
+    given[s] = true;
+  }
+  LATHE_RETURN_IF_ERROR(plan_.Complete(given, values));
+  return values;
+}
+
+absl::Status FunctionState::ResolveSizes(ContextState& context,
+                                         absl::Span<const int64_t> symbols) const {
+  LATHE_RETURN_IF_ERROR(Enter(context));
+  context.bound.assign(symbols.begin(), symbols.end());
+  return Resolve(nullptr, context);
+}
+
+absl::Status FunctionState::Reserve(ContextState& context, const Sizes& sizes) {
+  LATHE_ASSIGN_OR_RETURN(std::vector<int64_t> symbols, SymbolValues(sizes));
+  LATHE_RETURN_IF_ERROR(ResolveSizes(context, symbols));
+  LATHE_RETURN_IF_ERROR(Grow(context, 0, /*counts=*/false));
+  constexpr int64_t kPage = 4096;
+  for (int64_t at = 0; at < context.arena.bytes; at += kPage) {
+    *static_cast<volatile char*>(context.arena.data + at) = 0;
+  }
+  return absl::OkStatus();
+}
+
+int64_t FunctionState::ArenaBytes(const ContextState& context) {
+  return context.slots[static_cast<size_t>(context.plan().version->program.arena_bytes_slot)];
+}
+
+int64_t FunctionState::OutputBytes(const ContextState& context) {
+  return context.slots[static_cast<size_t>(context.plan().version->program.output_bytes_slot)];
+}
+
+}  // namespace lathe::rt
