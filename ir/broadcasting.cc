@@ -42,6 +42,14 @@ absl::StatusOr<Dim> BroadcastDims(InferContext& c, Dim n, Dim m) {
   return result;
 }
 
+// BroadcastTo, unless all dims are known to be those of `shape` already.
+absl::StatusOr<ValueId> Widen(Builder& b, const InferContext& c, ValueId v, const Shape& shape) {
+  const Shape& from = c.graph->type(v).shape;
+  const bool same = std::equal(from.begin(), from.end(), shape.begin(), shape.end(),
+                               [&](Dim d, Dim wanted) { return KnownEq(c, d, wanted); });
+  return same ? v : b.BroadcastTo(v, shape);
+}
+
 }  // namespace
 
 absl::StatusOr<Shape> BroadcastShapes(InferContext& c, absl::Span<const Shape> shapes) {
@@ -89,7 +97,7 @@ absl::StatusOr<ValueId> Builder::Elementwise(Op op, std::vector<ValueId> operand
   absl::StatusOr<Shape> shape = BroadcastShapes(c, shapes);
   if (!shape.ok()) return shape.status();
   for (ValueId& v : operands) {
-    absl::StatusOr<ValueId> wide = BroadcastTo(v, *shape);
+    absl::StatusOr<ValueId> wide = Widen(*this, c, v, *shape);
     if (!wide.ok()) return wide.status();
     v = *wide;
   }
@@ -126,7 +134,7 @@ absl::StatusOr<ValueId> Builder::MatMul(ValueId a, ValueId b) {
     for (auto [v, shape] : {std::pair(&a, &sa), std::pair(&b, &sb)}) {
       Shape wide = *batch;
       wide.insert(wide.end(), shape->end() - 2, shape->end());
-      absl::StatusOr<ValueId> w = BroadcastTo(*v, wide);
+      absl::StatusOr<ValueId> w = Widen(*this, c, *v, wide);
       if (!w.ok()) return w.status();
       *v = *w;
     }
@@ -172,7 +180,7 @@ absl::StatusOr<ValueId> Builder::Attention(ValueId q, ValueId k, ValueId v, Valu
       wide.push_back(s_extent);
       wide.push_back(t_extent);
     }
-    absl::StatusOr<ValueId> w = BroadcastTo(operands[i], wide);
+    absl::StatusOr<ValueId> w = Widen(*this, c, operands[i], wide);
     if (!w.ok()) return w.status();
     operands[i] = *w;
   }

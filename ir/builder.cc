@@ -165,13 +165,8 @@ absl::Status Builder::OpenIf(const Claim& claim) {
     return ErrorAt(n, absl::StatusCode::kResourceExhausted,
                    absl::StrCat("is nested deeper than the limit of ", kMaxBlockDepth));
   }
-  for (Dim d : {claim.lhs, claim.rhs}) {
-    dim::DimContext* context = dim::ContextOf(d);
-    if (!d.ok())
-      return ErrorAt(n, absl::StatusCode::kOutOfRange, std::string(d.status().message()));
-    if (context != nullptr && context != graph_->dims())
-      return ErrorAt(n, absl::StatusCode::kInvalidArgument, "the claim is of another program");
-  }
+  InferContext c = Context(&n);
+  if (absl::Status s = CheckAttrDims(c); !s.ok()) return s;
   n.blocks.resize(2);
   open_ifs_.reserve(kMaxBlockDepth);  // so that pointers to blocks stay valid
   open_ifs_.push_back(std::move(n));

@@ -1,6 +1,6 @@
 #pragma once
-// Builder: appends nodes to a block of a graph, inferring types and collecting the claims about sizes
-// that ops require. Used by the tracing DSL, the text parser, passes and tests.
+// Builder: appends nodes to a block of a graph, inferring types and collecting the claims about
+// sizes that ops require. Used by the tracing DSL, the text parser, passes and tests.
 //
 //   Builder b(&graph);
 //   ValueId x = *b.Input("x", {f32, {batch, seq}});
@@ -20,15 +20,15 @@ namespace lathe::ir {
 
 // The `if` sides that enclose a node: their conditions, and the graph's facts together with them.
 struct Side {
-  std::vector<Claim> conditions;             // all hold where the node runs
+  std::vector<Claim> conditions;  // all hold where the node runs
   std::optional<dim::FactSet> facts;
 };
 
 struct InferContext {
   Graph* graph;
-  Node* node;                                // attrs may be normalised; type is to be set
-  const Side* side = nullptr;                // null at the top level
-  bool check_only = false;                   // verifier: claims must be known, none is added
+  Node* node;                  // attrs may be normalised; type is to be set
+  const Side* side = nullptr;  // null at the top level
+  bool check_only = false;     // verifier: claims must be known, none is added
   const ValueType& operand(size_t i) const { return graph->type(node->operands[i]); }
   // True if the declared and required facts prove the claim (and, in an `if`, its condition).
   bool Known(const Claim& claim) const;
@@ -46,8 +46,8 @@ class Builder {
   Graph* graph() const { return graph_; }
   void set_location(Location l) { location_ = std::move(l); }
 
-  // As the op's row says, operands taken as they are: elementwise ones of one shape. Any op but input,
-  // constant, if. Axes may be negative here.
+  // As the op's row says, operands taken as they are: elementwise ones of one shape. Any op but
+  // input, constant, if. Axes may be negative here.
   absl::StatusOr<ValueId> Create(Op op, std::vector<ValueId> operands, Attrs attrs = {});
   absl::StatusOr<ValueId> Input(const std::string& name, ValueType type);
   absl::StatusOr<ValueId> Constant(Tensor t);
@@ -74,8 +74,8 @@ class Builder {
   // One axis of a slice as in numpy: start/limit clamp, negatives count from the end.
   absl::StatusOr<ValueId> Slice(ValueId v, int64_t axis, Dim start, Dim limit, int64_t step = 1);
 
-  // if: OpenIf, build the then-side, Else(), build the other, CloseIf. Inside a side its condition (or
-  // the negation) counts as known.
+  // if: OpenIf, build the then-side, Else(), build the other, CloseIf. Inside a side its condition
+  // (or the negation) counts as known.
   absl::Status OpenIf(const Claim& claim);
   absl::Status Else(ValueId then_result);
   absl::StatusOr<ValueId> CloseIf(ValueId else_result);
@@ -86,8 +86,8 @@ class Builder {
   Graph* graph_;
   std::vector<Block*> stack_;
   std::vector<Node> open_ifs_;
-  std::vector<Side> sides_;                  // one an open if
-  absl::flat_hash_set<Dim> checked_dims_;    // known to be >= 0 and of this graph
+  std::vector<Side> sides_;                // one an open if
+  absl::flat_hash_set<Dim> checked_dims_;  // known to be >= 0 and of this graph
   Location location_;
 };
 

@@ -84,13 +84,13 @@ class Comparison {
     return true;
   }
 
-  // The same statements, in any order, stated any number of times.
+  // The same declared facts, in any order, stated any number of times. Required ones follow from the
+  // nodes.
   bool SameFacts() const { return Statements(a_) == Statements(b_); }
   static std::vector<std::string> Statements(const Graph& g) {
     std::vector<std::string> statements;
     for (const dim::Fact& fact : g.facts().facts()) {
-      if (fact.standing == dim::Standing::kDerived) continue;
-      statements.push_back(std::string(dim::Name(fact.standing)) + " " + fact.claim.ToString());
+      if (fact.standing == dim::Standing::kDeclared) statements.push_back(fact.claim.ToString());
     }
     std::sort(statements.begin(), statements.end());
     statements.erase(std::unique(statements.begin(), statements.end()), statements.end());

@@ -36,6 +36,8 @@ Claim Implication(const std::vector<Claim>& conditions, const Claim& claim) {
   return Eq(taken * (1 - Truth(claim)), 0);
 }
 
+std::string Text(const absl::Status& s) { return std::string(s.message()); }
+
 bool IsProved(const dim::FactSet& facts, const Claim& claim) {
   return facts.Prove(claim, /*use_required=*/true).verdict == dim::Verdict::kProved;
 }
@@ -109,7 +111,7 @@ absl::Status InferContext::Require(const Claim& claim, const std::string& why) {
   for (Dim d : {claim.lhs, claim.rhs}) {
     if (!d.ok()) {
       return ErrorAt(*node, absl::StatusCode::kOutOfRange,
-                     absl::StrCat(why, ": ", std::string(d.status().message())));
+                     absl::StrCat(why, ": ", Text(d.status())));
     }
   }
   if (Known(claim)) return absl::OkStatus();
@@ -124,8 +126,7 @@ absl::Status InferContext::Require(const Claim& claim, const std::string& why) {
                            node->location.ToString()};
   absl::StatusOr<dim::FactId> id = graph->facts().Add(added, dim::Standing::kRequired, source);
   if (id.ok()) return absl::OkStatus();
-  return ErrorAt(*node, id.status().code(),
-                 absl::StrCat(why, ": ", std::string(id.status().message())));
+  return ErrorAt(*node, id.status().code(), absl::StrCat(why, ": ", Text(id.status())));
 }
 
 Side SideOf(const Graph& graph, const Side* outer, const Claim& claim, bool then_side) {
@@ -144,6 +145,23 @@ Side SideOf(const Graph& graph, const Side* outer, const Claim& claim, bool then
     side.facts->Add(condition, dim::Standing::kDeclared, {"the condition of if", ""}).IgnoreError();
   }
   return side;
+}
+
+absl::Status CheckAttrDims(const InferContext& c) {
+  const Attrs& a = c.node->attrs;
+  std::vector<Dim> dims;
+  if (a.shape) dims = *a.shape;
+  for (const std::vector<Dim>* list : {&a.starts, &a.limits, &a.low, &a.high})
+    dims.insert(dims.end(), list->begin(), list->end());
+  if (a.dim) dims.push_back(*a.dim);
+  if (a.claim) dims.insert(dims.end(), {a.claim->lhs, a.claim->rhs});
+  for (Dim d : dims) {
+    if (!d.ok()) return ErrorAt(*c.node, absl::StatusCode::kOutOfRange, Text(d.status()));
+    dim::DimContext* context = dim::ContextOf(d);
+    if (context == nullptr || context == c.graph->dims()) continue;
+    return c.Error(absl::StrCat("the dim ", d.ToString(), " is of another program"));
+  }
+  return absl::OkStatus();
 }
 
 std::vector<std::string_view> SetAttrs(const Attrs& a) {
@@ -179,6 +197,7 @@ absl::Status Infer(InferContext& c, absl::flat_hash_set<Dim>* checked) {
   if (info.infer == nullptr) return c.Error("has no row in the op table");
   if (absl::Status s = CheckOperandCount(c); !s.ok()) return s;
   if (absl::Status s = CheckAttrs(c); !s.ok()) return s;
+  if (absl::Status s = CheckAttrDims(c); !s.ok()) return s;
   if (absl::Status s = info.infer(c); !s.ok()) return s;
   if (info.require != nullptr) {
     if (absl::Status s = info.require(c); !s.ok()) return s;

@@ -38,16 +38,16 @@ enum class Emission : uint8_t {
   kReduction,    // row reduction
   kContraction,  // matmul: GEMM
   kAttention,
-  kComposite,    // expands into primitives; keeps its name for choosing a schedule
+  kComposite,  // expands into primitives; keeps its name for choosing a schedule
   kControl,
 };
 
 enum Trait : uint32_t {
   kCommutative = 1 << 0,
-  kMayFail = 1 << 1,         // can fail on data (gather): never removed as dead, never duplicated
-  kFloatOnly = 1 << 2,       // operands must be f32 or f64
+  kMayFail = 1 << 1,    // can fail on data (gather): never removed as dead, never duplicated
+  kFloatOnly = 1 << 2,  // operands must be f32 or f64
   kBoolResult = 1 << 3,
-  kSameShape = 1 << 4,       // operands and result have one shape
+  kSameShape = 1 << 4,  // operands and result have one shape
 };
 
 // Sets of element types: bit 1 << DType.
@@ -59,7 +59,7 @@ inline constexpr uint8_t kAllTypes = kNumericTypes | kBoolType;
 constexpr bool Contains(uint8_t types, DType t) { return (types >> int(t) & 1) != 0; }
 
 struct AttrSpec {
-  std::string_view name;     // a member of Attrs, as printed: "axis", "axes", "shape", ...
+  std::string_view name;  // a member of Attrs, as printed: "axis", "axes", "shape", ...
   bool required = true;
 };
 
@@ -76,7 +76,7 @@ struct OpInfo {
   int min_operands = 0, max_operands = 0;
   std::vector<AttrSpec> attrs;
   uint32_t traits = 0;
-  uint8_t dtypes = 0;        // element types of the operand that decides (sources: of the result)
+  uint8_t dtypes = 0;  // element types of the operand that decides (sources: of the result)
   Emission emission = Emission::kElementwise;
   // Result type and shape; or an error that says what was found and what was wanted.
   absl::Status (*infer)(InferContext& c) = nullptr;
@@ -106,9 +106,9 @@ struct EvalContext {
   const Graph* graph;
   const Node* node;
   absl::Span<const Tensor> operands;
-  absl::Span<const int64_t> symbols;     // by SymbolId
-  std::vector<int64_t> result_shape;     // already evaluated
-  DType result_dtype;                    // f64 in place of f32 when the interpreter runs in f64
+  absl::Span<const int64_t> symbols;  // by SymbolId
+  std::vector<int64_t> result_shape;  // already evaluated
+  DType result_dtype;                 // f64 in place of f32 when the interpreter runs in f64
 };
 
 }  // namespace lathe::ir

@@ -47,7 +47,7 @@ std::vector<OpInfo> ControlOps() {
        .infer = InferIf,
        .doc =
            "The result of one of two regions, chosen by a claim about sizes; only that one runs.",
-       .example = "y = if n >= 8 { z = relu(x) yield z } else { yield x }",
+       .example = "y = if n >= 8 { z = relu(x); yield z } else { yield x }",
        .bound = "exact"},
   };
 }

@@ -55,6 +55,9 @@ std::vector<std::string_view> SetAttrs(const Attrs& attrs);
 // null.
 Side SideOf(const Graph& graph, const Side* outer, const Claim& claim, bool then_side);
 
+// Dims of attributes are whole (nothing overflowed) and of this program.
+absl::Status CheckAttrDims(const InferContext& c);
+
 // Checks attributes against the row, runs its rules and CheckType.
 absl::Status Infer(InferContext& c, absl::flat_hash_set<Dim>* checked);
 

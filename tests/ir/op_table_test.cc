@@ -1,0 +1,112 @@
+// The op table has no empty cell, and what is derived from it agrees with it.
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+#include <string>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "ir/builder.h"
+#include "ir/op.h"
+#include "ir/text_parser.h"
+
+namespace lathe::ir {
+namespace {
+
+using ::testing::HasSubstr;
+
+// The values that the examples of the rows use.
+constexpr std::string_view kPreamble[] = {
+    "dim n in 1..64", "dim batch in 1..64", "x: f32[n, 4]", "k: i64[n, 4]",
+    "p: bool[n, 4]",  "w: f32[4, 8]",       "w4: f32[4]",
+};
+
+bool Blesses() {
+  if (std::getenv("LATHE_BLESS") != nullptr) return true;
+  for (const std::string& argument : ::testing::internal::GetArgvs()) {
+    if (argument == "--bless") return true;
+  }
+  return false;
+}
+
+TEST(OpTable, NoCellIsEmpty) {
+  for (const OpInfo& op : AllOps()) {
+    SCOPED_TRACE(std::string(op.name));
+    EXPECT_EQ(&op, &Info(op.op));
+    EXPECT_NE(op.infer, nullptr);
+    EXPECT_NE(op.dtypes, 0);
+    EXPECT_FALSE(op.doc.empty());
+    EXPECT_FALSE(op.example.empty());
+    EXPECT_FALSE(op.bound.empty());
+    EXPECT_LE(op.min_operands, op.max_operands);
+    const bool interpreted = op.op == Op::k_input || op.op == Op::k_constant || op.op == Op::k_if;
+    const bool composite = op.emission == Emission::kComposite;
+    EXPECT_EQ(op.evaluate == nullptr, interpreted || composite);
+    EXPECT_EQ(op.expand != nullptr, composite);
+    for (char c : op.name) EXPECT_TRUE((c >= 'a' && c <= 'z') || c == '_') << op.name;
+  }
+}
+
+TEST(OpTable, NamesAndAttributesAreDistinct) {
+  for (const OpInfo& op : AllOps()) {
+    EXPECT_EQ(FindOp(op.name).value(), op.op);
+    for (size_t i = 0; i < op.attrs.size(); ++i) {
+      for (size_t j = 0; j < i; ++j) EXPECT_NE(op.attrs[i].name, op.attrs[j].name) << op.name;
+    }
+  }
+}
+
+TEST(OpTable, TraitsAgreeWithRows) {
+  for (const OpInfo& op : AllOps()) {
+    SCOPED_TRACE(std::string(op.name));
+    EXPECT_EQ((op.traits & kSameShape) != 0, op.emission == Emission::kElementwise);
+    if (op.traits & kFloatOnly) {
+      EXPECT_EQ(op.dtypes, kFloatTypes);
+    }
+    if (op.traits & kCommutative) {
+      EXPECT_EQ(op.min_operands, 2);
+    }
+  }
+}
+
+TEST(OpTable, AnUnknownNameIsAnErrorThatOffersNearOnes) {
+  EXPECT_THAT(FindOp("sofmax").status().message(), HasSubstr("did you mean 'softmax'"));
+  EXPECT_THAT(FindOp("reduce_sum").status().message(), HasSubstr("there is no op 'reduce_sum'"));
+  EXPECT_EQ(FindOp("").status().code(), absl::StatusCode::kNotFound);
+  EXPECT_EQ(FindOp(std::string(100000, 'x')).status().code(), absl::StatusCode::kNotFound);
+}
+
+TEST(OpTable, EveryExampleIsAProgram) {
+  for (const OpInfo& op : AllOps()) {
+    SCOPED_TRACE(std::string(op.name) + ": " + std::string(op.example));
+    Graph graph;
+    TextSession session(&graph);
+    for (std::string_view line : kPreamble) {
+      // The example of `input` declares x itself.
+      if (op.op == Op::k_input && line.starts_with("x")) continue;
+      ASSERT_TRUE(session.Execute(line).ok());
+    }
+    const auto result = session.Execute(op.example);
+    ASSERT_TRUE(result.ok()) << result.status();
+    ASSERT_NE(result->value, kNoValue);
+    EXPECT_EQ(graph.node(result->value).op, op.op);
+    graph.body.results = {result->value};
+    graph.output_names = {"result"};
+    const absl::Status verified = Verify(graph);
+    EXPECT_TRUE(verified.ok()) << verified;
+  }
+}
+
+TEST(OpTable, TheDocumentationIsUpToDate) {
+  const std::string path = std::string(LATHE_SOURCE_DIR) + "/docs/ops.md";
+  if (Blesses()) {
+    std::ofstream(path) << OpsMarkdown();
+    return;
+  }
+  std::ostringstream found;
+  found << std::ifstream(path).rdbuf();
+  EXPECT_TRUE(found.str() == OpsMarkdown()) << "docs/ops.md differs; ir_test --bless renews it";
+}
+
+}  // namespace
+}  // namespace lathe::ir
