@@ -1,0 +1,819 @@
+#include "tests/compiler/random_graph.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "ir/builder.h"
+
+namespace lathe::fuzz {
+namespace {
+
+using ir::Attrs;
+using ir::Builder;
+using ir::Graph;
+using ir::Op;
+using ir::ValueId;
+
+constexpr int64_t kMostElements = 2048;  // of a value, with every symbol 8
+constexpr double kInputBound = 4;        // of integer-valued inputs
+constexpr double kExactBound = 1 << 23;  // integer-valued floats stay below
+
+class Random {
+ public:
+  explicit Random(uint64_t seed) : state_(seed * 0x9e3779b97f4a7c15u + 1) {}
+  uint64_t Bits() {  // splitmix64
+    uint64_t z = state_ += 0x9e3779b97f4a7c15u;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    return z ^ (z >> 31);
+  }
+  // 0 <= result < n
+  int64_t Below(int64_t n) { return static_cast<int64_t>(Bits() % static_cast<uint64_t>(n)); }
+  bool Percent(int chance) { return Below(100) < chance; }
+  template <typename T>
+  T Of(std::initializer_list<T> choices) {
+    return choices.begin()[Below(static_cast<int64_t>(choices.size()))];
+  }
+  template <typename T>
+  const T& Of(const std::vector<T>& choices) {
+    return choices[static_cast<size_t>(Below(static_cast<int64_t>(choices.size())))];
+  }
+
+ private:
+  uint64_t state_;
+};
+
+class Generator {
+ public:
+  Generator(uint64_t seed, const RandomGraphOptions& options)
+      : random_(seed), options_(options), b_(&graph_) {
+    graph_.name = absl::StrCat("seed_", seed);
+  }
+
+  Graph Run() {
+    MakeSymbols();
+    MakeInputs();
+    const int drawn = 3 + static_cast<int>(random_.Below(10));
+    const int ops = options_.ops > 0 ? options_.ops : drawn;
+    for (int i = 0; i < ops; ++i) {
+      for (int tries = 0; tries < 20 && !Step(); ++tries) {
+      }
+    }
+    MakeOutputs();
+    return std::move(graph_);
+  }
+
+ private:
+  struct Pooled {
+    ValueId id;
+    double bound;  // of |value|, integer-valued data
+  };
+
+  // -- dims, inputs, outputs
+
+  void MakeSymbols() {
+    const int64_t count = 1 + random_.Below(3);
+    for (int64_t i = 0; i < count; ++i) {
+      const char* const names[] = {"n", "m", "k"};
+      symbols_.push_back(graph_.dims()->Symbol(names[i]));
+      const Dim s = symbols_.back();
+      const auto declare = [&](const Claim& c) {
+        graph_.facts().Add(c, dim::Standing::kDeclared, {"fuzz", ""}).IgnoreError();
+      };
+      switch (random_.Below(9)) {
+        case 0:
+          declare(s >= 1);
+          break;
+        case 1:
+          declare(s <= 8);
+          break;
+        case 2:
+          declare(Eq(Mod(s, 2), 0));
+          break;
+        case 3:
+          declare(In(s, {1, 3, 7, 8}));
+          break;
+        case 4:
+          if (i > 0) declare(random_.Percent(50) ? Eq(s, symbols_[0]) : symbols_[0] <= s);
+          break;
+        default:
+          break;
+      }
+    }
+  }
+
+  Dim Symbol() { return random_.Of(symbols_); }
+  Dim InputDim() {
+    if (random_.Percent(60)) return Symbol();
+    if (random_.Percent(10)) return random_.Percent(50) ? 2 * Symbol() : Symbol() + 1;
+    return random_.Of<int64_t>({1, 2, 3, 4, 5, 8});
+  }
+  DType InputType() {
+    if (random_.Percent(60)) return f32;
+    return random_.Of({f32, f64, i32, i64, bool_});
+  }
+
+  void MakeInputs() {
+    // The first one binds every symbol.
+    Shape shape(symbols_.begin(), symbols_.end());
+    if (random_.Percent(60)) shape.push_back(random_.Of<int64_t>({1, 3, 4, 8}));
+    AddInput(random_.Percent(80) ? f32 : f64, shape);
+    const int64_t more = random_.Below(3);
+    for (int64_t i = 0; i < more; ++i) {
+      Shape other;
+      const int64_t rank = random_.Below(4);
+      for (int64_t axis = 0; axis < rank; ++axis) other.push_back(InputDim());
+      AddInput(InputType(), other);
+    }
+    if (random_.Percent(40)) AddInput(InputType(), Type(0).shape);  // a partner of the first
+  }
+
+  bool AddInput(DType dtype, const Shape& shape) {
+    if (Volume(shape) > kMostElements) return false;
+    absl::StatusOr<ValueId> v = b_.Input(absl::StrCat("x", graph_.inputs.size()), {dtype, shape});
+    if (!v.ok()) return false;
+    pool_.push_back({*v, dtype == bool_ ? 1.0 : kInputBound});
+    return true;
+  }
+
+  void MakeOutputs() {
+    const std::vector<int> uses = graph_.CountUses();
+    std::vector<ValueId> outputs;
+    for (size_t i = pool_.size(); i-- > 0 && outputs.size() < 4;) {
+      const bool is_input = graph_.node(pool_[i].id).op == Op::k_input;
+      const bool unused = uses[pool_[i].id] == 0 && !is_input;
+      if (unused || random_.Percent(is_input ? 2 : 8)) outputs.push_back(pool_[i].id);
+    }
+    if (outputs.empty()) outputs.push_back(pool_.back().id);
+    for (size_t i = 0; i < outputs.size(); ++i)
+      b_.Output(absl::StrCat("y", i), outputs[i]).IgnoreError();
+  }
+
+  // -- the pool
+
+  const ir::ValueType& Type(size_t i) const { return graph_.type(pool_[i].id); }
+
+  int64_t AtEight(Dim d) const {
+    const std::vector<int64_t> eights(static_cast<size_t>(graph_.dims()->num_symbols()), 8);
+    return dim::Evaluate(d, eights).value_or(kMostElements + 1);
+  }
+  int64_t Volume(const Shape& shape) const {
+    int64_t volume = 1;
+    for (Dim d : shape)
+      volume = std::min(kMostElements + 1, volume * std::max<int64_t>(1, AtEight(d)));
+    return volume;
+  }
+
+  // A value, more often a recent one, for which `fits` holds; or the end of the pool.
+  template <typename F>
+  size_t Pick(F fits) {
+    for (int tries = 0; tries < 12; ++tries) {
+      const int64_t size = static_cast<int64_t>(pool_.size());
+      const int64_t back =
+          random_.Percent(60) ? random_.Below(std::min<int64_t>(3, size)) : random_.Below(size);
+      const size_t i = static_cast<size_t>(size - 1 - back);
+      if (fits(Type(i))) return i;
+    }
+    return pool_.size();
+  }
+  size_t PickAny() {
+    return Pick([](const ir::ValueType&) { return true; });
+  }
+  size_t PickNumeric() {
+    return Pick([](const ir::ValueType& t) { return t.dtype != bool_; });
+  }
+  size_t PickFloat(int rank) {
+    return Pick([&](const ir::ValueType& t) { return IsFloat(t.dtype) && t.rank() >= rank; });
+  }
+  bool None(size_t i) const { return i >= pool_.size(); }
+
+  // Keeps the value unless it failed, is too large, or too inexact.
+  bool Keep(const absl::StatusOr<ValueId>& v, double bound) {
+    if (!v.ok()) return false;
+    const ir::ValueType& type = graph_.type(*v);
+    if (Volume(type.shape) > kMostElements) return false;
+    if (options_.integer_valued && IsFloat(type.dtype) && !(bound < kExactBound)) {
+      if (!(bound < 0x1p50)) return false;
+      return Limit(*v);
+    }
+    pool_.push_back({*v, bound});
+    return true;
+  }
+
+  // Clamps a float value that grew, so that it may be computed with further.
+  bool Limit(ValueId v) {
+    const DType dtype = graph_.type(v).dtype;
+    const absl::StatusOr<ValueId> low = b_.ScalarConstant(dtype, -3);
+    const absl::StatusOr<ValueId> high = b_.ScalarConstant(dtype, 3);
+    if (!low.ok() || !high.ok()) return false;
+    const absl::StatusOr<ValueId> raised = b_.Binary(Op::k_maximum, v, *low);
+    if (!raised.ok()) return false;
+    const absl::StatusOr<ValueId> result = b_.Binary(Op::k_minimum, *raised, *high);
+    if (!result.ok()) return false;
+    pool_.push_back({*result, 3});
+    return true;
+  }
+
+  absl::StatusOr<ValueId> Scalar(DType dtype) {
+    const bool whole = options_.integer_valued || IsInt(dtype);
+    if (dtype == bool_) return b_.ScalarConstant(dtype, static_cast<double>(random_.Below(2)));
+    if (whole) return b_.ScalarConstant(dtype, random_.Of({-2.0, -1.0, 0.0, 1.0, 2.0, 3.0}));
+    return b_.ScalarConstant(dtype, random_.Of({-0.0, 0.0, 1.0, -1.0, 0.5, 2.0, 4.0, 0.1, -3.25}));
+  }
+
+  absl::StatusOr<ValueId> Constant(DType dtype, std::vector<int64_t> shape) {
+    Tensor t(dtype, std::move(shape));
+    for (int64_t i = 0; i < t.num_elements(); ++i) {
+      const int64_t whole = random_.Below(5) - 2;
+      const double real = static_cast<double>(random_.Below(4001) - 2000) / 1000;
+      switch (dtype) {
+        case DType::kBool:
+          t.data<bool>()[i] = whole > 0;
+          break;
+        case DType::kI32:
+          t.data<int32_t>()[i] = static_cast<int32_t>(whole);
+          break;
+        case DType::kI64:
+          t.data<int64_t>()[i] = whole;
+          break;
+        case DType::kF32:
+          t.data<float>()[i] =
+              static_cast<float>(options_.integer_valued ? static_cast<double>(whole) : real);
+          break;
+        case DType::kF64:
+          t.data<double>()[i] = options_.integer_valued ? static_cast<double>(whole) : real;
+          break;
+      }
+    }
+    return b_.Constant(t);
+  }
+
+  // -- steps: each tries to add one value to the pool (or a few)
+
+  bool Step() {
+    struct Choice {
+      int weight;
+      bool (Generator::*make)();
+    };
+    static constexpr Choice kChoices[] = {
+        {14, &Generator::Unary},    {20, &Generator::Binary},   {5, &Generator::Select},
+        {6, &Generator::Cast},      {6, &Generator::Broadcast}, {8, &Generator::Reshape},
+        {7, &Generator::Permute},   {8, &Generator::Slice},     {4, &Generator::Pad},
+        {6, &Generator::Concat},    {4, &Generator::Gather},    {10, &Generator::Reduce},
+        {6, &Generator::Normalize}, {6, &Generator::MatMul},    {5, &Generator::Products},
+        {3, &Generator::Attention}, {2, &Generator::Embedding}, {4, &Generator::If},
+        {4, &Generator::Source},    {3, &Generator::Again},     {3, &Generator::Split},
+    };
+    int total = 0;
+    for (const Choice& c : kChoices) total += c.weight;
+    int64_t roll = random_.Below(total);
+    for (const Choice& c : kChoices) {
+      if ((roll -= c.weight) < 0) return (this->*c.make)();
+    }
+    return false;
+  }
+
+  Op UnaryOp(DType dtype) {
+    if (dtype == bool_) return Op::k_not;
+    if (IsInt(dtype)) return random_.Of({Op::k_neg, Op::k_abs, Op::k_relu});
+    if (options_.integer_valued || random_.Percent(35))
+      return random_.Of({Op::k_neg, Op::k_abs, Op::k_relu, Op::k_floor});
+    return random_.Of({Op::k_exp, Op::k_log, Op::k_sqrt, Op::k_rsqrt, Op::k_tanh, Op::k_erf,
+                       Op::k_sin, Op::k_cos, Op::k_sigmoid, Op::k_silu, Op::k_gelu});
+  }
+
+  bool Unary() {
+    const size_t i = PickAny();
+    return !None(i) && Keep(b_.Create(UnaryOp(Type(i).dtype), {pool_[i].id}), pool_[i].bound);
+  }
+
+  Op BinaryOp(DType dtype) {
+    if (dtype == bool_) return random_.Of({Op::k_and, Op::k_or, Op::k_eq, Op::k_ne});
+    if (random_.Percent(15)) {
+      return random_.Of({Op::k_eq, Op::k_ne, Op::k_lt, Op::k_le, Op::k_gt, Op::k_ge});
+    }
+    if (IsInt(dtype) && random_.Percent(30))
+      return random_.Of({Op::k_div, Op::k_rem, Op::k_floordiv, Op::k_mod});
+    if (!options_.integer_valued && random_.Percent(15)) return Op::k_div;
+    return random_.Of(
+        {Op::k_add, Op::k_add, Op::k_sub, Op::k_mul, Op::k_mul, Op::k_maximum, Op::k_minimum});
+  }
+
+  // Whether numpy broadcasts the shapes without a question left open.
+  static bool Compatible(const Shape& a, const Shape& b) {
+    const size_t common = std::min(a.size(), b.size());
+    for (size_t i = 1; i <= common; ++i) {
+      const Dim x = a[a.size() - i], y = b[b.size() - i];
+      if (x != y && x != Dim(1) && y != Dim(1)) return false;
+    }
+    return true;
+  }
+
+  // Something to put beside value i.
+  absl::StatusOr<Pooled> Partner(size_t i) {
+    const ir::ValueType type = Type(i);
+    const auto pooled = [](const absl::StatusOr<ValueId>& v,
+                           double bound) -> absl::StatusOr<Pooled> {
+      if (!v.ok()) return v.status();
+      return Pooled{*v, bound};
+    };
+    switch (random_.Below(6)) {
+      case 0:
+        return pooled(Scalar(type.dtype), 3);
+      case 1:
+        if (type.rank() > 0 && type.shape.back().is_constant())
+          return pooled(Constant(type.dtype, {type.shape.back().constant()}), 2);
+        return pooled(Scalar(type.dtype), 3);
+      case 2:
+        return pool_[i];
+      default:
+        break;
+    }
+    const bool open = random_.Percent(10);  // equal or 1 only known when it runs
+    const size_t j = Pick([&](const ir::ValueType& t) {
+      return t.dtype == type.dtype && (open || Compatible(t.shape, type.shape));
+    });
+    if (None(j)) return pooled(Scalar(type.dtype), 3);
+    return pool_[j];
+  }
+
+  static double BinaryBound(Op op, DType dtype, double a, double b) {
+    switch (op) {
+      case Op::k_add:
+      case Op::k_sub:
+        return a + b;
+      case Op::k_mul:
+        return a * b;
+      case Op::k_maximum:
+      case Op::k_minimum:
+        return std::max(a, b);
+      default:
+        return IsInt(dtype) ? std::max(a, b) : a;
+    }
+  }
+
+  bool Binary() {
+    const size_t i = PickAny();
+    if (None(i)) return false;
+    const Pooled first = pool_[i];
+    const DType dtype = Type(i).dtype;
+    const absl::StatusOr<Pooled> second = Partner(i);
+    if (!second.ok()) return false;
+    const Op op = BinaryOp(dtype);
+    const bool swap = random_.Percent(30);
+    const ValueId a = swap ? second->id : first.id, b = swap ? first.id : second->id;
+    const bool compares = (ir::Info(op).traits & ir::kBoolResult) != 0;
+    return Keep(b_.Binary(op, a, b),
+                compares ? 1 : BinaryBound(op, dtype, first.bound, second->bound));
+  }
+
+  bool Select() {
+    const size_t i = PickAny();
+    if (None(i)) return false;
+    const Pooled a = pool_[i];
+    const absl::StatusOr<Pooled> b = Partner(i);
+    if (!b.ok()) return false;
+    const Shape shape = Type(i).shape;
+    const size_t p = Pick(
+        [&](const ir::ValueType& t) { return t.dtype == bool_ && Compatible(t.shape, shape); });
+    absl::StatusOr<ValueId> condition = Scalar(bool_);
+    if (!None(p)) {
+      condition = pool_[p].id;
+    } else if (random_.Percent(85)) {
+      condition = b_.Binary(graph_.type(a.id).dtype == bool_ ? Op::k_ne : Op::k_lt, a.id, b->id);
+    }
+    if (!condition.ok()) return false;
+    return Keep(b_.Elementwise(Op::k_select, {*condition, a.id, b->id}),
+                std::max(a.bound, b->bound));
+  }
+
+  bool Cast() {
+    const size_t i = PickAny();
+    if (None(i)) return false;
+    Attrs attrs;
+    attrs.dtype = random_.Of({f32, f32, f64, i32, i64, bool_});
+    const double bound = attrs.dtype == bool_ ? 1 : pool_[i].bound;
+    return Keep(b_.Create(Op::k_cast, {pool_[i].id}, attrs), bound);
+  }
+
+  bool Broadcast() {
+    const size_t i = PickAny();
+    if (None(i)) return false;
+    Shape shape = Type(i).shape;
+    for (Dim& d : shape) {
+      if (d == Dim(1) && random_.Percent(60)) d = InputDim();
+    }
+    if (random_.Percent(60)) shape.insert(shape.begin(), InputDim());
+    if (Volume(shape) > kMostElements) return false;
+    return Keep(b_.BroadcastTo(pool_[i].id, shape), pool_[i].bound);
+  }
+
+  bool Reshape() {
+    const size_t i = PickAny();
+    if (None(i)) return false;
+    Shape shape = Type(i).shape;
+    const int64_t rank = static_cast<int64_t>(shape.size());
+    const int64_t axis = rank == 0 ? 0 : random_.Below(rank);
+    switch (random_.Below(6)) {
+      case 0:
+        shape.insert(shape.begin() + axis, Dim(1));
+        break;
+      case 1:
+        std::erase(shape, Dim(1));
+        break;
+      case 2:
+        if (rank < 2) return false;
+        if (axis + 1 < rank) {
+          shape[static_cast<size_t>(axis)] *= shape[static_cast<size_t>(axis) + 1];
+          shape.erase(shape.begin() + axis + 1);
+        }
+        break;
+      case 3: {
+        if (rank == 0) return false;
+        const Dim d = shape[static_cast<size_t>(axis)];
+        if (d.is_constant() && (d.constant() == 0 || d.constant() % 2 != 0)) return false;
+        if (!d.is_constant() && !random_.Percent(30)) return false;  // requires d % 2 == 0
+        shape[static_cast<size_t>(axis)] = -1;
+        shape.insert(shape.begin() + axis + random_.Below(2), Dim(2));
+        break;
+      }
+      case 4:
+        shape = {-1};
+        break;
+      default:
+        if (rank < 2) return false;
+        shape = {shape[0], -1};
+        break;
+    }
+    return Keep(b_.Reshape(pool_[i].id, shape), pool_[i].bound);
+  }
+
+  bool Permute() {
+    const size_t i = Pick([](const ir::ValueType& t) { return t.rank() >= 2; });
+    if (None(i)) return false;
+    Attrs attrs;
+    for (int axis = 0; axis < Type(i).rank(); ++axis) attrs.axes.push_back(axis);
+    for (size_t k = attrs.axes.size(); k > 1; --k)
+      std::swap(attrs.axes[k - 1],
+                attrs.axes[static_cast<size_t>(random_.Below(static_cast<int64_t>(k)))]);
+    return Keep(b_.Create(Op::k_permute, {pool_[i].id}, attrs), pool_[i].bound);
+  }
+
+  absl::StatusOr<ValueId> RandomSlice(ValueId v) {
+    const Shape& shape = graph_.type(v).shape;
+    const int64_t axis = random_.Below(static_cast<int64_t>(shape.size()));
+    const Dim extent = shape[static_cast<size_t>(axis)];
+    switch (random_.Below(7)) {
+      case 0:
+        return b_.Slice(v, axis, 1, INT64_MAX);
+      case 1:
+        return b_.Slice(v, axis, 0, -1);
+      case 2:
+        return b_.Slice(v, axis, 0, INT64_MAX, 2);
+      case 3:
+        return b_.Slice(v, axis, -1, INT64_MIN, -1);
+      case 4:
+        return b_.Slice(v, axis, -3, INT64_MAX);
+      case 5:
+        return b_.Slice(v, axis, 0, Symbol());
+      default:
+        return b_.Slice(v, axis, FloorDiv(extent, 2), extent);
+    }
+  }
+
+  bool Slice() {
+    const size_t i = Pick([](const ir::ValueType& t) { return t.rank() >= 1; });
+    return !None(i) && Keep(RandomSlice(pool_[i].id), pool_[i].bound);
+  }
+
+  bool Pad() {
+    const size_t i = Pick([](const ir::ValueType& t) { return t.rank() >= 1; });
+    if (None(i)) return false;
+    Attrs attrs;
+    attrs.value = Type(i).dtype == bool_ ? 1 : random_.Of({0.0, 0.0, 2.0, -1.0});
+    for (int axis = 0; axis < Type(i).rank(); ++axis) {
+      attrs.low.push_back(random_.Percent(60) ? Dim(random_.Below(3)) : Dim(0));
+      attrs.high.push_back(random_.Percent(20) ? Symbol() : Dim(random_.Below(2)));
+    }
+    return Keep(b_.Create(Op::k_pad, {pool_[i].id}, attrs), std::max(2.0, pool_[i].bound));
+  }
+
+  bool Concat() {
+    const size_t i = Pick([](const ir::ValueType& t) { return t.rank() >= 1; });
+    if (None(i)) return false;
+    const ir::ValueType type = Type(i);
+    Attrs attrs;
+    attrs.axis = random_.Below(type.rank());
+    std::vector<ValueId> parts{pool_[i].id};
+    double bound = pool_[i].bound;
+    const int64_t more = random_.Below(3);
+    for (int64_t k = 0; k < more; ++k) {
+      const size_t j = Pick([&](const ir::ValueType& t) {
+        if (t.dtype != type.dtype || t.rank() != type.rank()) return false;
+        for (int axis = 0; axis < t.rank(); ++axis) {
+          const size_t a = static_cast<size_t>(axis);
+          if (axis != *attrs.axis && t.shape[a] != type.shape[a]) return false;
+        }
+        return true;
+      });
+      if (None(j)) continue;
+      parts.push_back(pool_[j].id);
+      bound = std::max(bound, pool_[j].bound);
+    }
+    return Keep(b_.Create(Op::k_concat, parts, attrs), bound);
+  }
+
+  bool Gather() {
+    const size_t i = Pick([](const ir::ValueType& t) { return t.rank() >= 1 && t.rank() <= 3; });
+    if (None(i)) return false;
+    const Pooled data = pool_[i];
+    Attrs attrs;
+    attrs.axis = random_.Below(Type(i).rank());
+    const Dim extent = Type(i).shape[static_cast<size_t>(*attrs.axis)];
+    absl::StatusOr<ValueId> indices = absl::NotFoundError("");
+    if (extent.is_constant() && extent.constant() > 0 && random_.Percent(50)) {
+      Tensor t(i64, {3});
+      for (int k = 0; k < 3; ++k) t.data<int64_t>()[k] = random_.Below(extent.constant()) - k % 2;
+      indices = b_.Constant(t);
+    } else if (AddInput(random_.Of({i32, i64}), {InputDim()})) {
+      indices = pool_.back().id;
+      pool_.pop_back();
+    }
+    if (!indices.ok()) return false;
+    return Keep(b_.Create(Op::k_gather, {data.id, *indices}, attrs), data.bound);
+  }
+
+  bool Reduce() {
+    const size_t i = PickNumeric();
+    if (None(i) || Type(i).rank() == 0) return false;
+    const bool is_float = IsFloat(Type(i).dtype);
+    Op op = random_.Of({Op::k_sum, Op::k_sum, Op::k_max, Op::k_min, Op::k_argmax, Op::k_prod});
+    if (is_float && !options_.integer_valued && random_.Percent(15)) op = Op::k_mean;
+    Attrs attrs;
+    attrs.keep_dims = random_.Percent(50);
+    int64_t count = 1;
+    if (op == Op::k_argmax) {
+      attrs.axis = random_.Below(Type(i).rank());
+    } else {
+      for (int axis = 0; axis < Type(i).rank(); ++axis) {
+        if (random_.Percent(45)) attrs.axes.push_back(axis);
+      }
+      if (attrs.axes.empty()) attrs.axes.push_back(Type(i).rank() - 1);
+      for (int64_t axis : attrs.axes)
+        count *= std::max<int64_t>(1, AtEight(Type(i).shape[static_cast<size_t>(axis)]));
+    }
+    double bound = pool_[i].bound;
+    if (op == Op::k_sum) bound *= static_cast<double>(count);
+    if (op == Op::k_prod) bound = std::pow(bound, static_cast<double>(count));
+    if (op == Op::k_argmax) bound = static_cast<double>(kMostElements);
+    return Keep(b_.Create(op, {pool_[i].id}, attrs), bound);
+  }
+
+  bool Normalize() {
+    if (options_.integer_valued) return false;
+    const size_t i = PickFloat(1);
+    if (None(i)) return false;
+    const ir::ValueType type = Type(i);
+    const ValueId x = pool_[i].id;
+    Attrs attrs;
+    if (!type.shape.back().is_constant() || random_.Percent(50)) {
+      attrs.axis = random_.Percent(70) ? type.rank() - 1 : random_.Below(type.rank());
+      return Keep(b_.Create(Op::k_softmax, {x}, attrs), 1);
+    }
+    attrs.epsilon = 1e-5;
+    std::vector<ValueId> operands{x};
+    const bool rms = random_.Percent(40);
+    for (int k = 0; k < (rms ? 1 : 2); ++k) {
+      const absl::StatusOr<ValueId> c = Constant(type.dtype, {type.shape.back().constant()});
+      if (!c.ok()) return false;
+      operands.push_back(*c);
+    }
+    return Keep(b_.Create(rms ? Op::k_rms_norm : Op::k_layer_norm, operands, attrs), 1);
+  }
+
+  bool MatMul() {
+    const size_t i = Pick([](const ir::ValueType& t) { return t.rank() >= 1 && t.dtype != bool_; });
+    if (None(i)) return false;
+    const Pooled a = pool_[i];
+    const ir::ValueType type = Type(i);
+    const double terms = static_cast<double>(std::max<int64_t>(1, AtEight(type.shape.back())));
+    if (type.shape.back().is_constant() && random_.Percent(60)) {
+      const absl::StatusOr<ValueId> w =
+          Constant(type.dtype, {type.shape.back().constant(), 1 + random_.Below(6)});
+      return w.ok() && Keep(b_.MatMul(a.id, *w), 2 * terms * a.bound);
+    }
+    if (type.rank() < 2) return Keep(b_.MatMul(a.id, a.id), terms * a.bound * a.bound);
+    Attrs attrs;
+    for (int axis = 0; axis < type.rank(); ++axis) attrs.axes.push_back(axis);
+    std::swap(attrs.axes[attrs.axes.size() - 1], attrs.axes[attrs.axes.size() - 2]);
+    const absl::StatusOr<ValueId> transposed = b_.Create(Op::k_permute, {a.id}, attrs);
+    return transposed.ok() && Keep(b_.MatMul(a.id, *transposed), terms * a.bound * a.bound);
+  }
+
+  // Products of one value with two or three matrices, with or without rows added.
+  bool Products() {
+    const size_t i = Pick([](const ir::ValueType& t) {
+      return IsFloat(t.dtype) && t.rank() >= 2 && t.shape.back().is_constant();
+    });
+    if (None(i)) return false;
+    const Pooled a = pool_[i];
+    const ir::ValueType type = Type(i);
+    const int64_t k = type.shape.back().constant(), parts = 2 + random_.Below(2);
+    const bool with_rows = random_.Percent(60);
+    bool any = false;
+    for (int64_t p = 0; p < parts; ++p) {
+      const int64_t columns = random_.Of<int64_t>({1, 3, 4, 4, 8});
+      const absl::StatusOr<ValueId> w = Constant(type.dtype, {k, columns});
+      absl::StatusOr<ValueId> y = w.ok() ? b_.MatMul(a.id, *w) : w;
+      if (with_rows || random_.Percent(10)) {
+        const absl::StatusOr<ValueId> row = Constant(type.dtype, {columns});
+        if (y.ok() && row.ok()) y = b_.Binary(Op::k_add, *y, *row);
+      }
+      any |= Keep(y, 2 * static_cast<double>(std::max<int64_t>(1, k)) * a.bound + 2);
+    }
+    return any;
+  }
+
+  bool Attention() {
+    if (options_.integer_valued) return false;
+    const size_t i = PickFloat(2);
+    if (None(i) || !Type(i).shape.back().is_constant() || Type(i).shape.back() == Dim(0))
+      return false;
+    const ValueId q = pool_[i].id;
+    const ir::ValueType type = Type(i);
+    const size_t j = Pick([&](const ir::ValueType& t) { return t == type; });
+    const ValueId v = None(j) ? q : pool_[j].id;
+    Attrs attrs;
+    attrs.causal = random_.Percent(40);
+    if (random_.Percent(30)) attrs.scale = 0.25;
+    ValueId mask = ir::kNoValue;
+    if (random_.Percent(30)) {
+      Attrs wide;
+      wide.shape = Shape{type.shape[type.shape.size() - 2]};
+      wide.axis = 0;
+      wide.dtype = type.dtype;
+      const absl::StatusOr<ValueId> added = b_.Create(Op::k_iota, {}, wide);
+      if (!added.ok()) return false;
+      mask = *added;
+    }
+    return Keep(b_.Attention(q, v, v, mask, attrs), kInputBound);
+  }
+
+  bool Embedding() {
+    const size_t i = Pick([](const ir::ValueType& t) { return IsInt(t.dtype) && t.rank() <= 2; });
+    if (None(i)) return false;
+    const int64_t rows = 1 + random_.Below(6);
+    const ValueId ids = pool_[i].id;
+    const absl::StatusOr<ValueId> count = b_.IntConstant(Type(i).dtype, rows);
+    if (!count.ok()) return false;
+    const absl::StatusOr<ValueId> valid = b_.Binary(Op::k_mod, ids, *count);
+    const absl::StatusOr<ValueId> table = Constant(f32, {rows, 4});
+    if (!valid.ok() || !table.ok()) return false;
+    return Keep(b_.Create(Op::k_embedding, {*table, *valid}), 2);
+  }
+
+  Claim RandomClaim() {
+    const Dim d = Symbol();
+    switch (random_.Below(5)) {
+      case 0:
+        return d >= random_.Below(9);
+      case 1:
+        return Eq(Mod(d, 2), random_.Below(2));
+      case 2:
+        return In(d, {1, 2, 8});
+      case 3:
+        return d < Symbol();
+      default:
+        return Eq(d, random_.Below(4));
+    }
+  }
+
+  // One side: a few elementwise ops that keep the type.
+  absl::StatusOr<ValueId> SideOf(ValueId v, int depth) {
+    const DType dtype = graph_.type(v).dtype;
+    absl::StatusOr<ValueId> result = v;
+    if (dtype != bool_ && random_.Percent(60)) {
+      const absl::StatusOr<ValueId> c = Scalar(dtype);
+      if (!c.ok()) return c;
+      result = b_.Binary(random_.Of({Op::k_add, Op::k_mul, Op::k_maximum}), v, *c);
+    }
+    if (result.ok() && random_.Percent(60)) result = b_.Create(UnaryOp(dtype), {*result});
+    if (result.ok() && depth == 0 && random_.Percent(25)) result = MakeIf(*result, depth + 1);
+    return result;
+  }
+
+  absl::StatusOr<ValueId> MakeIf(ValueId v, int depth) {
+    if (absl::Status s = b_.OpenIf(RandomClaim()); !s.ok()) return s;
+    absl::StatusOr<ValueId> side = SideOf(v, depth);
+    const absl::Status s = b_.Else(side.value_or(v));
+    if (!s.ok()) return s;
+    side = SideOf(v, depth);
+    return b_.CloseIf(side.value_or(v));
+  }
+
+  bool If() {
+    const size_t i = PickAny();
+    return !None(i) && Keep(MakeIf(pool_[i].id, 0), pool_[i].bound * 9 + 6);
+  }
+
+  bool Source() {
+    const size_t i = Pick([](const ir::ValueType& t) { return t.rank() >= 1; });
+    if (None(i)) return false;
+    Attrs attrs;
+    const int64_t kind = random_.Below(options_.integer_valued ? 2 : 3);
+    if (kind == 0) {
+      attrs.dim = random_.Percent(50) ? Symbol() : Symbol() * 2 + 1;
+      const absl::StatusOr<ValueId> size = b_.Create(Op::k_size, {}, attrs);
+      if (!size.ok()) return false;
+      Attrs to;
+      to.dtype = random_.Of({f32, i32, f64});
+      return Keep(b_.Create(Op::k_cast, {*size}, to), 17);
+    }
+    attrs.shape = Type(i).shape;
+    if (kind == 1) {
+      attrs.axis = random_.Below(Type(i).rank());
+      attrs.dtype = random_.Of({f32, f32, f64, i32, i64});
+      return Keep(b_.Create(Op::k_iota, {}, attrs), static_cast<double>(kMostElements));
+    }
+    attrs.dtype = random_.Of({f32, f64});
+    attrs.seed = random_.Below(3);
+    attrs.distribution = random_.Percent(50) ? "normal" : "uniform";
+    return Keep(b_.Create(Op::k_random, {}, attrs), 7);
+  }
+
+  // The same op on the same operands once more.
+  bool Again() {
+    const size_t i = PickAny();
+    if (None(i)) return false;
+    const ir::Node n = graph_.node(pool_[i].id);
+    if (n.op == Op::k_input || n.op == Op::k_constant || n.op == Op::k_if) return false;
+    const absl::StatusOr<ValueId> twin = b_.Create(n.op, n.operands, n.attrs);
+    if (!twin.ok()) return false;
+    if (n.type.dtype == bool_) return Keep(b_.Binary(Op::k_and, pool_[i].id, *twin), 1);
+    return Keep(b_.Binary(Op::k_add, pool_[i].id, *twin), 2 * pool_[i].bound);
+  }
+
+  // Cuts a value in two and joins the parts in either order.
+  bool Split() {
+    const size_t i = Pick([](const ir::ValueType& t) { return t.rank() >= 1; });
+    if (None(i)) return false;
+    const ValueId v = pool_[i].id;
+    Attrs attrs;
+    attrs.axis = random_.Below(Type(i).rank());
+    const Dim extent = Type(i).shape[static_cast<size_t>(*attrs.axis)];
+    const Dim middle = FloorDiv(extent, 2);
+    const absl::StatusOr<ValueId> a = b_.Slice(v, *attrs.axis, 0, middle);
+    const absl::StatusOr<ValueId> b = b_.Slice(v, *attrs.axis, middle, extent);
+    if (!a.ok() || !b.ok()) return false;
+    std::vector<ValueId> parts{*a, *b};
+    if (random_.Percent(70)) std::swap(parts[0], parts[1]);
+    return Keep(b_.Create(Op::k_concat, parts, attrs), pool_[i].bound);
+  }
+
+  Random random_;
+  RandomGraphOptions options_;
+  Graph graph_;
+  Builder b_;
+  std::vector<Dim> symbols_;
+  std::vector<Pooled> pool_;
+};
+
+bool Satisfies(const Graph& graph, const std::vector<int64_t>& sizes) {
+  for (const dim::Fact& fact : graph.facts().facts()) {
+    const absl::StatusOr<bool> holds = dim::Evaluate(fact.claim, sizes);
+    if (!holds.ok() || !*holds) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+Graph RandomGraph(uint64_t seed, const RandomGraphOptions& options) {
+  return Generator(seed, options).Run();
+}
+
+std::vector<int64_t> RandomSizes(const Graph& graph, uint64_t seed, std::vector<int64_t> extents) {
+  Random random(seed ^ 0x5bd1e995);
+  std::vector<int64_t> sizes(static_cast<size_t>(graph.dims()->num_symbols()));
+  for (int tries = 0; tries < 60; ++tries) {
+    for (int64_t& size : sizes) size = random.Of(extents);
+    if (Satisfies(graph, sizes)) break;
+  }
+  return sizes;
+}
+
+Graph Shrink(const Graph& graph, absl::FunctionRef<bool(const Graph&)> fails) {
+  for (ValueId v : graph.body.nodes) {
+    Graph smaller = graph.Clone();
+    smaller.body.results = {v};
+    smaller.output_names = {"y"};
+    smaller.RemoveDeadNodes();
+    if (fails(smaller)) return smaller;
+  }
+  return graph.Clone();
+}
+
+}  // namespace lathe::fuzz
