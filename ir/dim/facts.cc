@@ -1,0 +1,334 @@
+#include "ir/dim/facts.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "ir/dim/conflict.h"
+#include "ir/dim/evaluate.h"
+#include "ir/dim/parse.h"
+#include "ir/dim/prove.h"
+#include "ir/dim/search.h"
+
+namespace lathe::dim {
+
+const char* Name(Standing s) {
+  static constexpr const char* kNames[] = {"declared", "required", "derived"};
+  return kNames[static_cast<size_t>(s)];
+}
+
+const char* Name(Verdict v) {
+  static constexpr const char* kNames[] = {"proved", "refuted", "unknown"};
+  return kNames[static_cast<size_t>(v)];
+}
+
+namespace {
+
+// A theory and, made when first asked for, the models of it.
+struct Side {
+  explicit Side(DimContext* context) : theory(context) {}
+  Side(const Side& other) : theory(other.theory) {}
+  Side& operator=(const Side& other) {
+    theory = other.theory;
+    finder.reset();
+    return *this;
+  }
+
+  ModelFinder& Finder() {
+    if (finder == nullptr) finder = std::make_unique<ModelFinder>(&theory);
+    return *finder;
+  }
+
+  Theory theory;
+  std::unique_ptr<ModelFinder> finder;
+};
+
+// The first divisor inside `d` that may be 0, or the constant 1.
+Dim DoubtfulDivisor(const Theory& theory, Dim d, int* steps) {
+  if (d.is_constant() || (*steps)-- <= 0) return 1;
+  for (Dim part : Decompose(d).operands) {
+    Dim found = DoubtfulDivisor(theory, part, steps);
+    if (found != Dim(1)) return found;
+  }
+  Expr e = Decompose(d);
+  bool divides =
+      e.kind == ExprKind::kFloorDiv || e.kind == ExprKind::kMod || e.kind == ExprKind::kCeilDiv;
+  if (!divides || e.operands[1].is_constant()) return 1;
+  Constraint nonzero = ToConstraint(Ne(e.operands[1], 0));
+  return Prover(theory, nullptr).HoldsQuickly(nonzero) ? Dim(1) : e.operands[1];
+}
+
+std::string Hint(const Theory& theory, const Claim& claim) {
+  int steps = 32;
+  for (Dim d : {claim.lhs, claim.rhs}) {
+    Dim divisor = DoubtfulDivisor(theory, d, &steps);
+    if (divisor != Dim(1)) return (Dim(1) <= divisor).ToString();
+  }
+  return claim.ToString();
+}
+
+}  // namespace
+
+struct FactSet::Impl {
+  explicit Impl(DimContext* c) : context(c), usable(c), all(c) {}
+
+  Side& Of(bool use_required) { return use_required && has_required ? all : usable; }
+
+  // Makes both sides anew from `facts`, after a fact was taken back.
+  void Restore() {
+    usable = Side(context);
+    all = Side(context);
+    for (const Fact& f : facts) Insert(f, nullptr);
+  }
+
+  // False on a conflict seen while adding; the sides must then be restored.
+  bool Insert(const Fact& f, Why* why) {
+    Why ignored;
+    if (why == nullptr) why = &ignored;
+    bool required = f.standing == Standing::kRequired;
+    if (required && !has_required) {
+      has_required = true;
+      all = usable;
+    }
+    if (!required) {
+      std::vector<SymbolId> negative;
+      AppendNegative(f.claim, &negative);
+      for (SymbolId s : negative) {
+        for (Side* side : {&usable, &all}) {
+          if (side->theory.MayBeNegative(s)) continue;
+          side->theory.AllowNegative(s);
+          if (!side->theory.Rebuild(why)) return false;
+        }
+      }
+    }
+    bool ok = true;
+    for (Side* side : {&usable, &all}) {
+      if (side == &usable ? required : !has_required) continue;
+      side->finder.reset();
+      ok = ok && side->theory.Add(f.id, f.claim, why);
+    }
+    return ok;
+  }
+
+  DimContext* context;
+  std::vector<Fact> facts;
+  bool has_required = false;
+  Side usable;  // without the required facts
+  Side all;     // kept only if has_required
+};
+
+FactSet::FactSet(DimContext* context) : impl_(std::make_unique<Impl>(context)) {}
+FactSet::FactSet(const FactSet& other) : impl_(std::make_unique<Impl>(*other.impl_)) {}
+FactSet& FactSet::operator=(const FactSet& other) {
+  if (this != &other) impl_ = std::make_unique<Impl>(*other.impl_);
+  return *this;
+}
+FactSet::~FactSet() = default;
+
+const std::vector<Fact>& FactSet::facts() const { return impl_->facts; }
+DimContext* FactSet::context() const { return impl_->context; }
+
+absl::StatusOr<FactId> FactSet::Add(const Claim& claim, Standing standing, Source source) {
+  for (Dim d : {claim.lhs, claim.rhs}) {
+    if (!d.ok()) return absl::InvalidArgumentError(d.status().message());
+    if (ContextOf(d) != nullptr && ContextOf(d) != impl_->context) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(claim.ToString(), ": a fact about sizes of another program"));
+    }
+  }
+  if (claim.relation != Relation::kIn && !ToConstraint(claim).e.ok()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        claim.ToString(), ": ", std::string(ToConstraint(claim).e.status().message())));
+  }
+  Fact fact;
+  fact.id = static_cast<FactId>(impl_->facts.size());
+  fact.claim = claim;
+  std::sort(fact.claim.set.begin(), fact.claim.set.end());
+  fact.standing = standing;
+  fact.source = std::move(source);
+  if (standing == Standing::kDerived) {
+    Why why;
+    Constraint c = ToConstraint(claim);
+    if (Prover(impl_->usable.theory, &why).Holds(c)) {
+      Canonicalize(&why);
+      fact.from = std::move(why);
+    }
+  }
+  // A claim that makes its symbol signed speaks before the implicit bound does.
+  std::vector<SymbolId> negative;
+  if (standing != Standing::kRequired) AppendNegative(claim, &negative);
+  Why why;
+  bool conflict = negative.empty() && Contradicts(impl_->Of(true).theory, fact.claim, &why);
+  if (conflict) why.push_back(fact.id);
+  if (!conflict && impl_->Insert(fact, &why)) {
+    impl_->facts.push_back(std::move(fact));
+    return impl_->facts.back().id;
+  }
+  Canonicalize(&why);
+  impl_->facts.push_back(std::move(fact));
+  std::string text = Explain(impl_->context, impl_->facts, why).ToString(*this);
+  impl_->facts.pop_back();
+  if (!conflict) impl_->Restore();
+  return absl::FailedPreconditionError(text);
+}
+
+FactSet FactSet::CloneInto(DimContext* target,
+                           const absl::flat_hash_map<SymbolId, Dim>& map) const {
+  FactSet copy(target);
+  for (const Fact& f : impl_->facts) {
+    Fact moved = f;
+    moved.claim = Substitute(f.claim, map, target);
+    Constraint c = ToConstraint(moved.claim);
+    bool ok = c.e.ok() && !Contradicts(copy.impl_->Of(true).theory, moved.claim, &moved.from);
+    moved.from = f.from;
+    if (ok && !copy.impl_->Insert(moved, nullptr)) copy.impl_->Restore();
+    copy.impl_->facts.push_back(std::move(moved));
+  }
+  return copy;
+}
+
+Interval FactSet::Range(Dim d) const {
+  if (!d.ok()) return {};
+  const Theory& theory = impl_->usable.theory;
+  Probe probe(theory, nullptr);
+  Interval r = probe.Range(d);
+  if (d.is_constant() || d.node()->kind == NodeKind::kSymbol) return r;
+  Dim resolved = theory.Resolve(d, nullptr);
+  if (!resolved.ok()) resolved = d;
+  if (resolved != d) r = Intersect(r, probe.Range(resolved));
+  if (Dim open = Linearize(resolved); open != resolved) r = Intersect(r, probe.Range(open));
+  return Tighten(r, probe.CongruenceOf(resolved));
+}
+
+Congruence FactSet::CongruenceOf(Dim d) const {
+  if (!d.ok()) return {};
+  const Theory& theory = impl_->usable.theory;
+  Probe probe(theory, nullptr);
+  Congruence c = probe.CongruenceOf(d), met;
+  Dim resolved = theory.Resolve(d, nullptr);
+  if (!resolved.ok()) return c;
+  for (Dim other : {resolved, Linearize(resolved)}) {
+    if (other != d && MeetCongruences(c, probe.CongruenceOf(other), &met)) c = met;
+  }
+  return c;
+}
+
+std::vector<int64_t> FactSet::Values(Dim d) const {
+  if (!d.ok()) return {};
+  std::vector<int64_t> values = impl_->usable.Finder().ValuesOf(d, nullptr);
+  if (!values.empty()) return values;
+  Interval r = Range(d);
+  Congruence c = CongruenceOf(d);
+  if (r.empty() || r.min == kUnboundedMin || r.max == kUnboundedMax) return {};
+  __int128 step = std::max<int64_t>(c.modulus, 1);
+  if ((static_cast<__int128>(r.max) - r.min) / step >= static_cast<__int128>(kSetLimit)) return {};
+  r = Tighten(r, c);
+  for (__int128 v = r.min; v <= r.max; v += step) values.push_back(static_cast<int64_t>(v));
+  return values;
+}
+
+Answer FactSet::Prove(const Claim& claim, bool use_required) const {
+  Answer answer;
+  for (Dim d : {claim.lhs, claim.rhs}) {
+    if (d.ok() && (ContextOf(d) == nullptr || ContextOf(d) == impl_->context)) continue;
+    answer.hint =
+        d.ok() ? "the claim is about sizes of another program" : std::string(d.status().message());
+    return answer;
+  }
+  Side& side = impl_->Of(use_required);
+  Constraint c = ToConstraint(claim);
+  if (c.sense == Sense::kIn) std::sort(c.set.begin(), c.set.end());
+  auto proved = [&] {
+    answer.verdict = Verdict::kProved;
+    Canonicalize(&answer.used);
+    return answer;
+  };
+  Prover prover(side.theory, &answer.used);
+  if (c.e.ok() && prover.HoldsQuickly(c)) return proved();
+  answer.used.clear();
+  int num_symbols = impl_->context->num_symbols();
+  Claim sorted = claim;
+  sorted.set = c.set;
+  for (const std::vector<int64_t>& model : side.Finder().Pool(num_symbols)) {
+    if (TryEvaluate(sorted, model) != Truth::kFalse) continue;
+    answer.verdict = Verdict::kRefuted;
+    answer.witness = model;
+    return answer;
+  }
+  if (c.e.ok() && prover.Holds(c)) return proved();
+  answer.used.clear();
+  switch (side.Finder().Break(sorted, num_symbols, &answer.witness, &answer.used)) {
+    case ModelFinder::Outcome::kFound:
+      answer.verdict = Verdict::kRefuted;
+      answer.used.clear();
+      return answer;
+    case ModelFinder::Outcome::kNone:
+      return proved();
+    case ModelFinder::Outcome::kGaveUp:
+      break;
+  }
+  answer.used.clear();
+  answer.witness.clear();
+  answer.hint = Hint(side.theory, claim);
+  return answer;
+}
+
+Dim FactSet::Simplify(Dim d) const { return Simplifier(impl_->usable.theory, nullptr).Run(d); }
+
+std::string FactSet::Describe(Dim d) const {
+  std::vector<SymbolId> mine = FreeSymbols(d);
+  std::string text;
+  auto mentions = [&](Dim x) {
+    return std::any_of(mine.begin(), mine.end(), [&](SymbolId s) { return DependsOn(x, s); });
+  };
+  for (const Fact& f : impl_->facts) {
+    if (!mentions(f.claim.lhs) && !mentions(f.claim.rhs)) continue;
+    absl::StrAppend(&text, f.claim.ToString(), "  [", Name(f.standing));
+    if (!f.source.what.empty()) absl::StrAppend(&text, ": ", f.source.what);
+    if (!f.source.where.empty()) absl::StrAppend(&text, " at ", f.source.where);
+    text += "]\n";
+  }
+  Interval r = Range(d);
+  std::string name = d.ToString();
+  if (r.min != kUnboundedMin || r.max != kUnboundedMax) {
+    if (r.min != kUnboundedMin) absl::StrAppend(&text, r.min, " <= ");
+    text += name;
+    if (r.max != kUnboundedMax) absl::StrAppend(&text, " <= ", r.max);
+    text += "  [derived]\n";
+  }
+  Congruence c = CongruenceOf(d);
+  if (c.modulus > 1) {
+    absl::StrAppend(&text,
+                    (Claim{Relation::kEq, Mod(d, Dim(c.modulus)), Dim(c.remainder), {}}).ToString(),
+                    "  [derived]\n");
+  }
+  if (Dim simple = Simplify(d); simple != d) {
+    absl::StrAppend(&text, name, " == ", simple.ToString(), "  [derived]\n");
+  }
+  return text;
+}
+
+absl::Status FactSet::AddSpec(const Dim* subject, std::string_view spec, Source source) {
+  std::vector<Claim> claims;
+  Parser parser(spec, impl_->context, /*make_symbols=*/false);
+  for (bool more = !parser.AtEnd(); more;) {
+    absl::Status item =
+        subject == nullptr ? parser.AppendClaim(&claims) : parser.AppendSpecItem(*subject, &claims);
+    if (!item.ok()) return item;
+    absl::StatusOr<bool> comma = parser.Comma();
+    if (!comma.ok()) return comma.status();
+    more = *comma;
+  }
+  // All or nothing: a spec that fails half-way leaves no facts behind.
+  FactSet before = *this;
+  for (const Claim& c : claims) {
+    absl::StatusOr<FactId> id = Add(c, Standing::kDeclared, source);
+    if (id.ok()) continue;
+    *this = before;
+    return id.status();
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace lathe::dim

@@ -1,0 +1,232 @@
+// Forward: bounds and congruences of an expression from those of its parts.
+#include <algorithm>
+
+#include "ir/dim/theory.h"
+
+namespace lathe::dim {
+namespace {
+
+// Two different multiples of a linear fact are tried on a sum: one cancels the first shared term.
+int64_t SharedMultiple(absl::Span<const Term> sum, absl::Span<const Term> linear) {
+  for (const Term& l : linear) {
+    for (const Term& t : sum) {
+      if (t.mono == l.mono && t.coef % l.coef == 0) return t.coef / l.coef;
+    }
+  }
+  return 0;
+}
+
+uint64_t SymbolsOf(absl::Span<const Term> terms) {
+  uint64_t mask = 0;
+  for (const Term& t : terms) mask |= t.mono->symbols;
+  return mask;
+}
+
+}  // namespace
+
+Interval Probe::Range(Dim d, Need need, int depth) {
+  if (d.is_constant()) return Exactly(d.constant());
+  Poly p = PolyOf(d);
+  if (p.terms.size() == 1) {
+    Term t = p.terms[0];
+    Need inner = t.coef > 0 || need == kBoth ? need : need == kLow ? kHigh : kLow;
+    Interval r = Mono(t.mono, inner);
+    if (t.coef != 1) r = ScaleInterval(r, t.coef);
+    return p.constant == 0 ? r : AddIntervals(r, Exactly(p.constant));
+  }
+  if (theory_.linears().empty() || depth == 0) return Terms(p.terms, p.constant, need);
+  return Range(FormOf(d), need, depth);
+}
+
+Interval Probe::Terms(absl::Span<const Term> terms, int64_t constant, Need need) {
+  Interval sum = Exactly(constant);
+  for (const Term& t : terms) {
+    Need inner = t.coef > 0 || need == kBoth ? need : need == kLow ? kHigh : kLow;
+    sum = AddIntervals(sum, ScaleInterval(Mono(t.mono, inner), t.coef));
+  }
+  return sum;
+}
+
+Interval Probe::Range(const LinearForm& f, Need need, int depth) {
+  Why own;
+  Interval range;
+  {
+    Why* outer = std::exchange(why_, why_ == nullptr ? nullptr : &own);
+    range = Terms(f.terms, f.constant, need);
+    why_ = outer;
+  }
+  if (depth > 0 && f.terms.size() > 1) {
+    uint64_t mask = SymbolsOf(f.terms);
+    for (const Linear& l : theory_.linears()) {
+      if ((l.symbols & mask) != 0) ImproveByLinear(l, f, need, depth, &range, &own);
+    }
+  }
+  Note(own);
+  return range;
+}
+
+void Probe::ImproveByLinear(const Linear& linear, const LinearForm& f, Need need, int depth,
+                            Interval* range, Why* why) {
+  int64_t k = SharedMultiple(f.terms, linear.terms);
+  LinearForm rest;
+  if (k == 0 || k == INT64_MIN || !AddScaled(f, -k, linear.terms, &rest)) return;
+  if (rest.terms.size() > f.terms.size()) return;
+  Why own;
+  Why* outer = std::exchange(why_, why_ == nullptr ? nullptr : &own);
+  Interval other = Range(rest, need, depth - 1);
+  why_ = outer;
+  other = AddIntervals(other, ScaleInterval(linear.known.range, k));
+  bool low = (need & kLow) != 0 && other.min > range->min;
+  bool high = (need & kHigh) != 0 && other.max < range->max;
+  if (!low && !high) return;
+  *range = Intersect(*range, other);
+  if (why_ == nullptr) return;
+  if (need != kBoth || (low && high)) why->clear();  // the old reasons aren't needed any more
+  if ((k > 0) == low || (low && high)) Append(&own, linear.known.why_min);
+  if ((k > 0) == high || (low && high)) Append(&own, linear.known.why_max);
+  Append(why, own);
+}
+
+Interval Probe::Mono(const Node* n, Need need) {
+  const Known* known = nullptr;
+  Interval range;
+  if (n->kind == NodeKind::kSymbol) {
+    known = &theory_.Of(n->symbol);
+    range = known->range;
+    if (why_ != nullptr) {
+      if ((need & kLow) != 0) Note(known->why_min);
+      if ((need & kHigh) != 0) Note(known->why_max);
+    }
+    return range;
+  }
+  bool memoize = n->tree_size > kSmallTree;
+  if (memoize) {
+    if (auto it = memo_.find(n); it != memo_.end()) return it->second;
+  }
+  range = Structure(n);
+  known = theory_.Of(n);
+  if (known != nullptr) {
+    if (known->range.min > range.min && (need & kLow) != 0) Note(known->why_min);
+    if (known->range.max < range.max && (need & kHigh) != 0) Note(known->why_max);
+    range = Intersect(range, known->range);
+  }
+  if (memoize) memo_[n] = range;
+  return range;
+}
+
+Interval Probe::Structure(const Node* n) {
+  switch (n->kind) {
+    case NodeKind::kMonomial: {
+      Interval product = Exactly(1);
+      for (size_t i = 0; i < n->factors.size();) {
+        Interval x = Mono(n->factors[i]);
+        size_t power = 1;
+        while (i + power < n->factors.size() && n->factors[i + power] == n->factors[i]) ++power;
+        i += power;
+        Interval raised = x;
+        for (size_t k = 1; k < power; ++k) raised = MulIntervals(raised, x);
+        if (power % 2 == 0) raised.min = std::max<int64_t>(raised.min, 0);
+        product = MulIntervals(product, raised);
+      }
+      return product;
+    }
+    case NodeKind::kProduct: {
+      Interval product = MulIntervals(Range(n->a), Range(n->b));
+      if (n->a == n->b) product.min = std::max<int64_t>(product.min, 0);
+      return product;
+    }
+    case NodeKind::kFloorDiv:
+      return FloorDivIntervals(Range(n->a), Range(n->b));
+    case NodeKind::kCeilDiv:
+      return CeilDivIntervals(Range(n->a), Range(n->b));
+    case NodeKind::kMod: {
+      Interval x = ModIntervals(Range(n->a), Range(n->b));
+      if (!n->b.is_constant()) return x;
+      Congruence c = ModCongruence(CongruenceOf(n->a), n->b.constant());
+      return c.modulus == 1 ? x : Tighten(x, c);
+    }
+    case NodeKind::kMin:
+      return MinIntervals(Range(n->a), Range(n->b));
+    case NodeKind::kMax:
+      return MaxIntervals(Range(n->a), Range(n->b));
+    case NodeKind::kSum:
+    case NodeKind::kSymbol:
+    case NodeKind::kPoison:
+      break;
+  }
+  return {};
+}
+
+Congruence Probe::CongruenceOf(Dim d) {
+  if (d.is_constant()) return {0, d.constant()};
+  Poly p = PolyOf(d);
+  return CongruenceOf(p.terms, p.constant);
+}
+
+Congruence Probe::CongruenceOf(absl::Span<const Term> terms, int64_t constant) {
+  Congruence sum = {0, constant};
+  for (const Term& t : terms) {
+    sum = AddCongruences(sum, ScaleCongruence(MonoCongruence(t.mono), t.coef));
+  }
+  if (sum.modulus == 0 || terms.size() < 2) return sum;
+  uint64_t mask = SymbolsOf(terms);
+  for (const Linear& l : theory_.linears()) {
+    if ((l.symbols & mask) == 0 || l.known.congruence.modulus == 1) continue;
+    int64_t k = SharedMultiple(terms, l.terms);
+    LinearForm f{TermList(terms.begin(), terms.end()), constant}, rest;
+    if (k == 0 || k == INT64_MIN || !AddScaled(f, -k, l.terms, &rest)) continue;
+    if (rest.terms.size() >= terms.size()) continue;
+    Congruence other = AddCongruences(CongruenceOf(rest.terms, rest.constant),
+                                      ScaleCongruence(l.known.congruence, k));
+    Congruence met;
+    if (!MeetCongruences(sum, other, &met) || met == sum) continue;
+    sum = met;
+    Note(l.known.why_congruence);
+  }
+  return sum;
+}
+
+Congruence Probe::MonoCongruence(const Node* n) {
+  if (n->kind == NodeKind::kSymbol) {
+    const Known& known = theory_.Of(n->symbol);
+    if (known.congruence.modulus != 1) Note(known.why_congruence);
+    return known.congruence;
+  }
+  bool memoize = n->tree_size > kSmallTree;
+  if (memoize) {
+    if (auto it = congruence_memo_.find(n); it != congruence_memo_.end()) return it->second;
+  }
+  Congruence c;
+  switch (n->kind) {
+    case NodeKind::kMonomial:
+      c = {0, 1};
+      for (const Node* f : n->factors) c = MulCongruences(c, MonoCongruence(f));
+      break;
+    case NodeKind::kProduct:
+      c = MulCongruences(CongruenceOf(n->a), CongruenceOf(n->b));
+      break;
+    case NodeKind::kFloorDiv:
+      if (n->b.is_constant()) c = FloorDivCongruence(CongruenceOf(n->a), n->b.constant());
+      break;
+    case NodeKind::kMod:
+      if (n->b.is_constant()) c = ModCongruence(CongruenceOf(n->a), n->b.constant());
+      break;
+    case NodeKind::kMin:
+    case NodeKind::kMax:
+      c = JoinCongruences(CongruenceOf(n->a), CongruenceOf(n->b));
+      break;
+    default:
+      break;
+  }
+  if (const Known* known = theory_.Of(n); known != nullptr && known->congruence.modulus != 1) {
+    Congruence met;
+    if (MeetCongruences(c, known->congruence, &met) && !(met == c)) {
+      c = met;
+      Note(known->why_congruence);
+    }
+  }
+  if (memoize) congruence_memo_[n] = c;
+  return c;
+}
+
+}  // namespace lathe::dim
