@@ -6,14 +6,23 @@ namespace {
 
 // erf for |x| < 1: x * P(x^2), minimax in the relative error.
 Val ErfSmall(const Format& f, Val x) {
-  return x * f.Poly(x * x, {0x1.20dd750429b6dp+0, -0x1.812746b0379b2p-2, 0x1.ce2f21a0408d1p-4,
-                            -0x1.b82ce311ee09bp-6, 0x1.565bccf7e2856p-8, -0x1.c02db0149d904p-11,
-                            0x1.f9a2b75531772p-14, -0x1.f4ca204c771c5p-17, 0x1.b97e44280cfb9p-20,
-                            -0x1.5bfe763844720p-23, 0x1.d6e3ddfeb1f49p-27, -0x1.ab15c51d2ebebp-31});
+  const Val u = x * x;
+  if (!f.is_f64())
+    return x * f.Poly(u, {0x1.20dd74p+0, -0x1.812660p-2, 0x1.ce077cp-4, -0x1.b59370p-6,
+                          0x1.420828p-8, -0x1.268bc2p-11});
+  return x * f.Poly(u, {0x1.20dd750429b6dp+0, -0x1.812746b0379b2p-2, 0x1.ce2f21a0408d1p-4,
+                        -0x1.b82ce311ee09bp-6, 0x1.565bccf7e2856p-8, -0x1.c02db0149d904p-11,
+                        0x1.f9a2b75531772p-14, -0x1.f4ca204c771c5p-17, 0x1.b97e44280cfb9p-20,
+                        -0x1.5bfe763844720p-23, 0x1.d6e3ddfeb1f49p-27, -0x1.ab15c51d2ebebp-31});
 }
 
-// erfc for 1 <= a <= 6: exp(-a^2) * P(t) with t = (a - 2.45) / (a + 2.45).
+// erfc for 1 <= a, where only its absolute error counts. f32: exp(P(a)) with P(a) near
+// log(erfc(a)), for a <= 3.93; f64: exp(-a^2) * P(t) with t = (a - 2.45) / (a + 2.45), for a <= 6.
 Val ErfcLarge(const Format& f, Val a) {
+  if (!f.is_f64()) {
+    return ExpNonPositive(f.Poly(a, {-0x1.5e300ep-9, -0x1.1e1072p+0, -0x1.4f193p-1, -0x1.6b0b9ap-4,
+                                     0x1.e43faap-7, -0x1.2d9352p-10}));
+  }
   const Val t = (a - f.F(2.45)) / (a + f.F(2.45));
   const Val p = f.Poly(
       t, {0x1.b7796ffa8dca2p-3, -0x1.81dd9536d088dp-2, 0x1.01b54a7eb7308p-2, -0x1.f19e1fd5108cbp-4,
@@ -26,20 +35,9 @@ Val ErfcLarge(const Format& f, Val a) {
 
 }  // namespace
 
-// f32: x * P(x^2) / Q(x^2), minimax in the relative error on [-3.92, 3.92], where erf rounds to 1
-// at the end. f64: two ranges, of which the outer one needs erfc with fewer digits.
 Val Erf(Val x) {
   const Format f(x);
-  if (!f.is_f64()) {
-    const Val c = AtLeast(AtMost(x, f.F(3.92)), f.F(-3.92));
-    const Val u = c * c;
-    const Val p = f.Poly(u, {0x1.20dd74p+0, 0x1.85f428p-3, 0x1.b01e46p-5, 0x1.ed9218p-9,
-                             0x1.2ab8dep-12, 0x1.132868p-19});
-    const Val q =
-        f.Poly(u, {1, 0x1.01103p-1, 0x1.d3645ap-4, 0x1.ea835cp-7, 0x1.30c0fp-10, 0x1.3f8968p-15});
-    return (c * p) / q;
-  }
-  const Val a = AtMost(Abs(x), f.F(6));
+  const Val a = AtMost(Abs(x), f.F(3.93, 6));
   const Val large = f.CopySign(f.F(1) - ErfcLarge(f, a), x);
   return Select(a < f.F(1), ErfSmall(f, x), large);
 }
@@ -53,9 +51,9 @@ Val Gelu(Val x) {
   const Val c = AtLeast(AtMost(x, f.F(5.25)), f.F(-5.25));
   const Val u = c * c;
   const Val p =
-      f.Poly(u, {0x1.988438p-1, 0x1.a0190ap-4, 0x1.6f67f4p-7, 0x1.576598p-11, 0x1.95a46p-17});
+      f.Poly(u, {0x1.988436p-1, 0x1.a018fp-4, 0x1.6f67fap-7, 0x1.576598p-11, 0x1.95a456p-17});
   const Val q =
-      f.Poly(u, {1, 0x1.2d0906p-2, 0x1.37cc54p-5, 0x1.6c83eep-9, 0x1.ecaf98p-14, 0x1.149d2p-21});
+      f.Poly(u, {1, 0x1.2d08fep-2, 0x1.37cc4ap-5, 0x1.6c83eep-9, 0x1.ecafbcp-14, 0x1.149c68p-21});
   return Fma(half, (c * p) / q, half);
 }
 

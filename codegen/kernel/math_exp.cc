@@ -20,10 +20,20 @@ Reduced Reduce(const Format& f, Val x, double bias) {
   return {r, f.ToBits(t)};
 }
 
-// exp(r) for |r| <= ln(2) / 2, minimax in the relative error, exactly 1 at 0: 2^-23.4 and 2^-57.8.
-Val ExpPolynomial(const Format& f, Val r) {
+// exp itself is as cheap as its bound allows; functions that add roundings of their own start from
+// a polynomial of one degree more.
+enum class Digits { kEnough, kMore };
+
+// exp(r) for |r| <= ln(2) / 2, minimax (f32: in ULP, with rounded coefficients searched for the
+// least error), exactly 1 at 0.
+Val ExpPolynomial(const Format& f, Val r, Digits digits) {
+  if (!f.is_f64() && digits == Digits::kMore) {
+    return f.Poly(
+        r, {1, 1, 0x1.fffffap-2, 0x1.555492p-3, 0x1.555a26p-5, 0x1.12397cp-7, 0x1.694c82p-10});
+  }
   if (!f.is_f64()) {
-    return f.Poly(r, {1, 0x1.fffff6p-1, 0x1.fffdc6p-2, 0x1.555a8p-3, 0x1.573a1cp-5, 0x1.0f9fa6p-7});
+    return f.Poly(r,
+                  {1, 0x1.ffffeep-1, 0x1.fffdbap-2, 0x1.555d4ep-3, 0x1.573d18p-5, 0x1.0eb268p-7});
   }
   return f.Poly(
       r, {1, 1, 0x1.000000000000ap-1, 0x1.55555555554fep-3, 0x1.55555555506bfp-5,
@@ -34,41 +44,47 @@ Val ExpPolynomial(const Format& f, Val r) {
 // Below it exp(x), and |x| * exp(x) too, is less than half the least subnormal.
 double NegativeLimit(const Format& f) { return f.is_f64() ? -760 : -110; }
 
-// exp(-|x|) * 2^ExpScaleLog2, and exp(-|x|).
+// exp(x) * 2^63 (f64: 2^601) for x from NegativeLimit to 0, where no factor is subnormal.
+// The scale makes 2^(n + scale) a normal number for every n that occurs. It multiplies, rather than
+// being added to the exponent's bits, so that NaN stays NaN.
+Val ExpScaled(Val x, Digits digits) {
+  const Format f(x);
+  const Reduced d = Reduce(f, x, f.exponent_bias() + (f.is_f64() ? 601 : 63));
+  return ExpPolynomial(f, d.r, digits) * f.FromBits(d.biased << f.I(f.mantissa_bits()));
+}
+
+Val Unscale(Val x) {
+  const Format f(x);
+  return x * f.F(0x1p-63, 0x1p-601);
+}
+
+// exp(-|x|) * 2^63 (f64: 2^601), and exp(-|x|).
 struct ExpOfMinusAbs {
   Val scaled, plain;
 };
 
 ExpOfMinusAbs MinusAbs(const Format& f, Val x) {
-  const Val scaled = ExpScaled(AtLeast(-Abs(x), f.F(NegativeLimit(f))));
-  return {scaled, scaled * f.F(0x1p-64, 0x1p-600)};
+  const Val scaled = ExpScaled(AtLeast(-Abs(x), f.F(NegativeLimit(f))), Digits::kMore);
+  return {scaled, Unscale(scaled)};
 }
 
 }  // namespace
-
-int ExpScaleLog2(DType t) { return t == DType::kF64 ? 600 : 64; }
-
-Val ExpScaled(Val x) {
-  const Format f(x);
-  const Reduced d = Reduce(f, x, ExpScaleLog2(f.float_type()));
-  return f.FromBits(f.ToBits(ExpPolynomial(f, d.r)) + (d.biased << f.I(f.mantissa_bits())));
-}
 
 // 2^n is applied as two factors that are both normal numbers, so only the last product rounds, also
 // when the result is subnormal or overflows.
 Val Exp(Val x) {
   const Format f(x);
   x = AtLeast(AtMost(x, f.F(89, 710)), f.F(-104, -746));
-  const Reduced d = Reduce(f, x, f.is_f64() ? 2046 : 254);
+  const Reduced d = Reduce(f, x, 2 * f.exponent_bias());
   const Val half = d.biased >> f.I(1);
   const Val low = f.FromBits(half << f.I(f.mantissa_bits()));
   const Val high = f.FromBits((d.biased - half) << f.I(f.mantissa_bits()));
-  return ExpPolynomial(f, d.r) * low * high;
+  return ExpPolynomial(f, d.r, Digits::kEnough) * low * high;
 }
 
 Val ExpNonPositive(Val x) {
   const Format f(x);
-  return ExpScaled(AtLeast(x, f.F(-104, -746))) * f.F(0x1p-64, 0x1p-600);
+  return Unscale(ExpScaled(AtLeast(x, f.F(-104, -746)), Digits::kEnough));
 }
 
 // 1 / (1 + exp(-x)), written with exp of a non-positive number on both sides.
@@ -85,31 +101,29 @@ Val Silu(Val x) {
   const ExpOfMinusAbs e = MinusAbs(f, x);
   const Val negative = x < f.F(0);
   const Val sigmoid = Select(negative, e.scaled, f.F(1)) / (f.F(1) + e.plain);
-  const Val scale = Select(negative, f.F(0x1p-64, 0x1p-600), f.F(1));
+  const Val scale = Select(negative, f.F(0x1p-63, 0x1p-601), f.F(1));
   return (x * sigmoid) * Select(x < f.F(NegativeLimit(f)), f.F(0), scale);
 }
 
-// f32: x * P(x^2) / Q(x^2), minimax on [-9.01, 9.01], where tanh rounds to 1 at the end.
-// f64: -expm1(-2|x|) / (2 + expm1(-2|x|)).
+// With m = expm1(-2|x|), tanh(|x|) = -m / (m + 2). m is made of m(r) for -2|x| = n * ln(2) - 2r, as
+// 2^n * m(r) + (2^n - 1). For n = 0, r is |x| itself; for the rest one constant is enough, since
+// 2^n shrinks its error.
 Val Tanh(Val x) {
   const Format f(x);
-  if (!f.is_f64()) {
-    const Val c = AtLeast(AtMost(x, f.F(9.01)), f.F(-9.01));
-    const Val u = c * c;
-    const Val p = f.Poly(
-        u, {0x1p+0, 0x1.182c9ep-3, 0x1.fb1b52p-9, 0x1.d6164ap-16, 0x1.06f854p-25, -0x1.ae1f68p-37});
-    const Val q = f.Poly(u, {0x1p+0, 0x1.e16ba4p-2, 0x1.be6e6p-6, 0x1.9d1abep-12, 0x1.59cc6cp-20});
-    return (c * p) / q;
-  }
-  const Val z = AtLeast(Abs(x) * f.F(-2), f.F(-44));
-  const Reduced d = Reduce(f, z, 1023);
-  const Val two_n = f.FromBits(d.biased << f.I(52));
-  // expm1(r) = r + r^2 * q(r), minimax.
-  const Val q = f.Poly(d.r, {0x1p-1, 0x1.555555555555cp-3, 0x1.5555555555544p-5,
-                             0x1.111111110ea08p-7, 0x1.6c16c16c1e5c3p-10, 0x1.a01a01b43ce4bp-13,
-                             0x1.a01a017d44d05p-16, 0x1.71ddee89f9a64p-19, 0x1.27e533aab53fep-22,
-                             0x1.af6e545ffa69ep-26, 0x1.1eecf5df2d17cp-29});
-  const Val m = Fma(d.r * d.r, q, d.r);
+  const Val a = AtMost(Abs(x), f.F(9.02, 20));
+  const Val magic = f.F(f.magic() + f.exponent_bias());
+  const Val t = Fma(a, f.F(-0x1.715476p+1, -0x1.71547652b82fep+1), magic);
+  const Val r = Fma(t - magic, f.F(0x1.62e43p-2, 0x1.62e42fefa39efp-2), a);
+  const Val two_n = f.FromBits(f.ToBits(t) << f.I(f.mantissa_bits()));
+  // expm1(-2r) = r * (-2 + r * Q(r)), minimax in the relative error.
+  const Val q = f.is_f64()
+                    ? f.Poly(r, {0x1.0000000000005p+1, -0x1.555555555553bp+0, 0x1.55555555520f5p-1,
+                                 -0x1.1111111118838p-2, 0x1.6c16c17f3825cp-4, -0x1.a01a0177f53a7p-6,
+                                 0x1.a019a67fb602dp-8, -0x1.71de80ea261d9p-10,
+                                 0x1.28a2b5be872c4p-12, -0x1.ae77dfb6e7d1ep-15})
+                    : f.Poly(r, {0x1.fffffep+0, -0x1.5554b0p+0, 0x1.555716p-1, -0x1.1227aap-2,
+                                 0x1.6b73a0p-4});
+  const Val m = Fma(r * r, q, f.F(-2) * r);
   const Val expm1 = Fma(two_n, m, two_n - f.F(1));
   return f.CopySign(Abs(expm1 / (expm1 + f.F(2))), x);
 }

@@ -47,6 +47,7 @@ class Format {
   DType float_type() const { return type_.dtype; }
   DType int_type() const { return is_f64() ? DType::kI64 : DType::kI32; }
   int64_t mantissa_bits() const { return is_f64() ? 52 : 23; }
+  int exponent_bias() const { return is_f64() ? 1023 : 127; }
 
   Val F(double value) const { return {b_, b_->Float(type_, value)}; }
   Val F(double in_f32, double in_f64) const { return F(is_f64() ? in_f64 : in_f32); }
@@ -75,11 +76,6 @@ class Format {
   KernelBuilder* b_;
   KType type_;
 };
-
-// exp(x) * 2^scale_log2 for x in [-ln(2) * 2^10, 0] (f32: 2^7) or NaN, where neither it nor a
-// factor in it is subnormal; see ExpScale.
-Val ExpScaled(Val x);
-int ExpScaleLog2(DType t);
 
 Val Exp(Val x);
 Val ExpNonPositive(Val x);
