@@ -98,8 +98,10 @@ bool Prover::HoldsQuickly(const Constraint& c) { return Decide(c, 0); }
 bool Prover::Holds(const Constraint& c) {
   if (Decide(c, 0)) return true;
   if (c.e.is_constant()) return false;
-  // The same question in simpler words, then with everything opened.
+  // The same question with everything opened, then in simpler words, then both.
   Constraint plain = c;
+  plain.e = Linearize(c.e);
+  if (plain.e != c.e && Decide(plain, 0)) return true;
   Why why;
   plain.e = theory_.Resolve(c.e, &why);
   plain.e = Simplifier(theory_, &why).Run(plain.e);
@@ -201,8 +203,13 @@ bool Prover::Member(const Constraint& c) {
   return proved;
 }
 
-bool Prover::NonNegative(const LinearForm& f, int depth) {
+bool Prover::NonNegative(const LinearForm& form, int depth) {
   if (steps_-- <= 0) return false;
+  LinearForm f = form;
+  if (int64_t content = Content(f.terms); content > 1) {  // k*e + r >= 0 iff e + r // k >= 0
+    for (Term& t : f.terms) t.coef /= content;
+    FloorDivConst(f.constant, content, &f.constant);
+  }
   Why why;
   Interval r = Probe(theory_, &why).Range(f, depth == 0 ? Probe::kLow : Probe::kBoth);
   if (r.min >= 0) {
@@ -252,22 +259,41 @@ bool Prover::NonNegativeByAtom(const LinearForm& f, size_t index, int depth) {
   }
 }
 
-// t = k * (a // c): c * (a // c) == a - r with r == a % c, so c*f has a bound without the atom.
+// With b >= 1 and any integer j: a // b >= j iff a >= j*b, and a // b <= j iff a <= j*b + b - 1.
 bool Prover::NonNegativeByFloorDiv(const LinearForm& rest, const Term& t, int depth) {
-  if (!t.mono->b.is_constant()) return false;
-  int64_t c = t.mono->b.constant();
+  Dim a = t.mono->a, b = t.mono->b, bound;
   Why why;
-  Probe probe(theory_, &why);
-  Dim a = t.mono->a;
-  Interval remainder = ModIntervals(probe.Range(a), Exactly(c));
-  remainder = Tighten(remainder, ModCongruence(probe.CongruenceOf(a), c));
-  if (remainder.empty()) return false;
-  LinearForm scaled = rest, next;
-  Dim bound = a - Dim(t.coef > 0 ? remainder.max : remainder.min);
-  if (!bound.ok() || !Scale(&scaled, c) || !AddDim(scaled, t.coef, bound, &next)) return false;
-  if (!NonNegative(next, depth - 1)) return false;
+  if (t.coef == 1 || t.coef == -1) {
+    Dim j = ToDim(theory_.context(), rest);
+    if (Probe(theory_, &why).Range(b, Probe::kLow).min < 1) return false;
+    bound = t.coef == 1 ? a + j * b : (j + Dim(1)) * b - a - Dim(1);
+    if (!bound.ok() || !NonNegative(FormOf(bound), depth - 1)) return false;
+  } else {
+    // c * (a // c) == a - r with r == a % c, so c*f has a bound without the atom.
+    if (!b.is_constant()) return false;
+    int64_t c = b.constant();
+    Interval remainder = Remainder(a, c, &why);
+    LinearForm scaled = rest, next;
+    bound = a - Dim(t.coef > 0 ? remainder.max : remainder.min);
+    if (remainder.empty() || !bound.ok() || !Scale(&scaled, c)) return false;
+    if (!AddDim(scaled, t.coef, bound, &next) || !NonNegative(next, depth - 1)) return false;
+  }
   if (why_ != nullptr) Append(why_, why);
   return true;
+}
+
+// The values of a % c; facts are consulted only where they help.
+Interval Prover::Remainder(Dim a, int64_t c, Why* why) const {
+  Interval whole = {0, c - 1};
+  Why own;
+  Congruence residue = ModCongruence(Probe(theory_, &own).CongruenceOf(a), c);
+  Interval tight = Tighten(whole, residue);
+  if (!(tight == whole)) Append(why, own);
+  if (IsExact(tight)) return tight;
+  own.clear();
+  Interval ranged = Intersect(tight, ModIntervals(Probe(theory_, &own).Range(a), Exactly(c)));
+  if (!(ranged == tight)) Append(why, own);
+  return ranged;
 }
 
 // k * max(a, b) is at least k*a and k*b for k > 0, and one of them in any case; min alike.

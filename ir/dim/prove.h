@@ -23,11 +23,12 @@ class Prover {
 
  private:
   bool Decide(const Constraint& c, int depth);
-  bool NonNegative(const LinearForm& f, int depth);
+  bool NonNegative(const LinearForm& form, int depth);
   bool NonNegativeByAtom(const LinearForm& f, size_t index, int depth);
   bool NonNegativeByFloorDiv(const LinearForm& f, const Term& t, int depth);
   bool NonNegativeByMinMax(const LinearForm& f, const Term& t, int depth);
   bool NonNegativeByCorners(const LinearForm& f, int depth);
+  Interval Remainder(Dim a, int64_t c, Why* why) const;
   bool Differs(const LinearForm& f, int depth);
   bool Member(const Constraint& c);
 

@@ -145,6 +145,7 @@ class Probe {
 
  private:
   Interval Structure(const Node* n);
+  Interval Remainder(const Node* n);
   Interval Terms(absl::Span<const Term> terms, int64_t constant, Need need);
   void ImproveByLinear(const Linear& linear, const LinearForm& f, Need need, int depth,
                        Interval* range, Why* why);
@@ -154,8 +155,16 @@ class Probe {
 
   const Theory& theory_;
   Why* why_;
-  absl::flat_hash_map<const Node*, Interval> memo_;
-  absl::flat_hash_map<const Node*, Congruence> congruence_memo_;
+  struct Remembered {
+    Interval range;
+    Why why;
+  };
+  struct RememberedCongruence {
+    Congruence congruence;
+    Why why;
+  };
+  absl::flat_hash_map<const Node*, Remembered> memo_;
+  absl::flat_hash_map<const Node*, RememberedCongruence> congruence_memo_;
 };
 
 // Pushes a bound on an expression down to its parts. Returns false on a contradiction, whose

@@ -1,5 +1,6 @@
 // Forward: bounds and congruences of an expression from those of its parts.
 #include <algorithm>
+#include <utility>
 
 #include "ir/dim/theory.h"
 
@@ -99,10 +100,17 @@ Interval Probe::Mono(const Node* n, Need need) {
     }
     return range;
   }
+  // A shared part keeps its reasons with its range, since whoever asked first may drop them.
   bool memoize = n->tree_size > kSmallTree;
   if (memoize) {
-    if (auto it = memo_.find(n); it != memo_.end()) return it->second;
+    if (auto it = memo_.find(n); it != memo_.end()) {
+      Note(it->second.why);
+      return it->second.range;
+    }
+    need = kBoth;
   }
+  Why own;
+  Why* outer = std::exchange(why_, why_ != nullptr && memoize ? &own : why_);
   range = Structure(n);
   known = theory_.Of(n);
   if (known != nullptr) {
@@ -110,7 +118,12 @@ Interval Probe::Mono(const Node* n, Need need) {
     if (known->range.max < range.max && (need & kHigh) != 0) Note(known->why_max);
     range = Intersect(range, known->range);
   }
-  if (memoize) memo_[n] = range;
+  why_ = outer;
+  if (memoize) {
+    Canonicalize(&own);
+    Note(own);
+    memo_[n] = {range, std::move(own)};
+  }
   return range;
 }
 
@@ -139,12 +152,8 @@ Interval Probe::Structure(const Node* n) {
       return FloorDivIntervals(Range(n->a), Range(n->b));
     case NodeKind::kCeilDiv:
       return CeilDivIntervals(Range(n->a), Range(n->b));
-    case NodeKind::kMod: {
-      Interval x = ModIntervals(Range(n->a), Range(n->b));
-      if (!n->b.is_constant()) return x;
-      Congruence c = ModCongruence(CongruenceOf(n->a), n->b.constant());
-      return c.modulus == 1 ? x : Tighten(x, c);
-    }
+    case NodeKind::kMod:
+      return Remainder(n);
     case NodeKind::kMin:
       return MinIntervals(Range(n->a), Range(n->b));
     case NodeKind::kMax:
@@ -155,6 +164,24 @@ Interval Probe::Structure(const Node* n) {
       break;
   }
   return {};
+}
+
+Interval Probe::Remainder(const Node* n) {
+  if (!n->b.is_constant()) return ModIntervals(Range(n->a), Range(n->b));
+  // The congruence first: if it settles the matter, no bound is a reason.
+  Interval whole = {0, n->b.constant() - 1};
+  Why residue_why, range_why;
+  Why* outer = std::exchange(why_, why_ == nullptr ? nullptr : &residue_why);
+  Interval tight = Tighten(whole, ModCongruence(CongruenceOf(n->a), n->b.constant()));
+  if (outer != nullptr && !(tight == whole)) Append(outer, residue_why);
+  if (!IsExact(tight)) {
+    if (outer != nullptr) why_ = &range_why;
+    Interval ranged = Intersect(tight, ModIntervals(Range(n->a), Exactly(n->b.constant())));
+    if (outer != nullptr && !(ranged == tight)) Append(outer, range_why);
+    tight = ranged;
+  }
+  why_ = outer;
+  return tight;
 }
 
 Congruence Probe::CongruenceOf(Dim d) {
@@ -194,8 +221,13 @@ Congruence Probe::MonoCongruence(const Node* n) {
   }
   bool memoize = n->tree_size > kSmallTree;
   if (memoize) {
-    if (auto it = congruence_memo_.find(n); it != congruence_memo_.end()) return it->second;
+    if (auto it = congruence_memo_.find(n); it != congruence_memo_.end()) {
+      Note(it->second.why);
+      return it->second.congruence;
+    }
   }
+  Why own;
+  Why* outer = std::exchange(why_, why_ != nullptr && memoize ? &own : why_);
   Congruence c;
   switch (n->kind) {
     case NodeKind::kMonomial:
@@ -225,7 +257,12 @@ Congruence Probe::MonoCongruence(const Node* n) {
       Note(known->why_congruence);
     }
   }
-  if (memoize) congruence_memo_[n] = c;
+  why_ = outer;
+  if (memoize) {
+    Canonicalize(&own);
+    Note(own);
+    congruence_memo_[n] = {c, std::move(own)};
+  }
   return c;
 }
 

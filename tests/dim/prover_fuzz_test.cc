@@ -1,0 +1,275 @@
+// The prover against brute force: random consistent facts, random claims, about half of them true.
+// A claim that was proved must hold in every model that brute force finds; a refuted one must come
+// with a model that breaks it. Facts, claims and models have negative values and 0.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "ir/dim/facts.h"
+#include "random_dims.h"
+
+namespace lathe::dim {
+namespace {
+
+constexpr int kSymbols = 3;
+constexpr int64_t kLow = -7, kHigh = 13;  // the box of brute force
+constexpr size_t kModels = 160;
+
+using Values = std::vector<int64_t>;
+
+// 1 true, 0 false, -1 undefined.
+int Truth(const Claim& c, const Values& v) {
+  absl::StatusOr<bool> t = Evaluate(c, v);
+  return t.ok() ? *t : -1;
+}
+
+class Round {
+ public:
+  Round(RandomDims* random, DimContext* context)
+      : random_(*random), context_(*context), facts_(context) {}
+
+  void AddFacts() {
+    for (SymbolId s = 0; s < kSymbols; ++s) {
+      negative_[s] = random_.Chance(40);
+      hidden_.push_back(random_.Int(negative_[s] ? kLow : 0, kHigh));
+      Dim d = context_.SymbolDim(s);
+      if (negative_[s]) Add(Dim(random_.Int(kLow, std::min<int64_t>(hidden_[s], -1))) <= d);
+      if (random_.Chance(40)) Add(d <= Dim(random_.Int(hidden_[s], kHigh)));
+    }
+    int count = static_cast<int>(random_.Int(0, 4));
+    for (int i = 0; i < count; ++i) {
+      Claim c = RandomClaim(2);
+      if (Truth(c, hidden_) == 1) Add(c);
+    }
+    FindModels();
+  }
+
+  void Add(const Claim& c) {
+    Standing standing = random_.Chance(85) ? Standing::kDeclared : Standing::kRequired;
+    if (ContextOf(c.lhs) == nullptr && ContextOf(c.rhs) == nullptr) return;
+    SymbolId s = 0;
+    if (IsSymbol(c.rhs, &s) && c.lhs.is_constant()) standing = Standing::kDeclared;
+    absl::StatusOr<FactId> id = facts_.Add(c, standing, {"fuzz", ""});
+    ASSERT_TRUE(id.ok()) << "consistent facts refused, at " << testing::PrintToString(hidden_)
+                         << ": " << id.status();
+  }
+
+  Claim RandomClaim(int depth) {
+    Dim a, b;
+    do {
+      a = Build(*random_.Expression(depth), &context_);
+      b = random_.Chance(50) ? Dim(random_.Int(-6, 20))
+                             : Build(*random_.Expression(depth - 1), &context_);
+    } while (!a.ok() || !b.ok());
+    switch (random_.Int(0, 9)) {
+      case 0:
+      case 1:
+        return Eq(Mod(a, Dim(random_.Int(2, 8))), Dim(random_.Int(0, 3)));
+      case 2:
+        return Eq(a, b);
+      case 3:
+        return Ne(a, b);
+      case 4:
+        return In(a, {random_.Int(-3, 3), random_.Int(-3, 9), random_.Int(0, 9), 0, 1, 2});
+      case 5:
+      case 6:
+        return a < b;
+      default:
+        return a <= b;
+    }
+  }
+
+  // Claims that tend to be true: identities, and bounds taken from the models.
+  Claim LikelyClaim() {
+    Dim a, b;
+    do {
+      a = Build(*random_.Expression(2), &context_);
+      b = Build(*random_.Expression(1), &context_);
+    } while (!a.ok() || !b.ok());
+    Dim c = random_.Int(2, 7);
+    switch (random_.Int(0, 7)) {
+      case 0:
+        return Eq(FloorDiv(a, c) * c + Mod(a, c), a);
+      case 1:
+        return FloorDiv(a, c) * c <= a;
+      case 2:
+        return Min(a, b) <= Max(a, b);
+      case 3:
+        return a <= CeilDiv(a, c) * c;
+      case 4:
+        return Mod(a, c) < c;
+      default:
+        break;
+    }
+    int64_t low = INT64_MAX, high = INT64_MIN;
+    for (const Values& v : models_) {
+      absl::StatusOr<int64_t> x = Evaluate(a, v);
+      if (!x.ok()) continue;
+      low = std::min(low, *x);
+      high = std::max(high, *x);
+    }
+    if (low > high) return Eq(a, a);
+    return random_.Chance(50) ? Dim(low - random_.Int(0, 2)) <= a
+                              : a <= Dim(high + random_.Int(0, 2));
+  }
+
+  void FindModels() {
+    Values v(kSymbols);
+    for (v[0] = kLow; v[0] <= kHigh; ++v[0]) {
+      for (v[1] = kLow; v[1] <= kHigh; ++v[1]) {
+        for (v[2] = kLow; v[2] <= kHigh; ++v[2]) {
+          if (!Allowed(v)) continue;
+          bool declared = true, all = true;
+          for (const Fact& f : facts_.facts()) {
+            bool holds = Truth(f.claim, v) == 1;
+            all &= holds;
+            declared &= holds || f.standing == Standing::kRequired;
+          }
+          if (declared) models_.push_back(v);
+          if (all) strict_models_.push_back(v);
+        }
+      }
+    }
+    Thin(&models_);
+    Thin(&strict_models_);
+  }
+
+  bool Allowed(const Values& v) const {
+    for (size_t s = 0; s < kSymbols; ++s) {
+      if (v[s] < 0 && !negative_[s]) return false;
+    }
+    return true;
+  }
+
+  void Thin(std::vector<Values>* models) {
+    while (models->size() > kModels) {
+      size_t i = static_cast<size_t>(random_.Int(0, static_cast<int64_t>(models->size()) - 1));
+      (*models)[i] = models->back();
+      models->pop_back();
+    }
+  }
+
+  std::string Text() const {
+    std::string text;
+    for (const Fact& f : facts_.facts()) {
+      text += std::string(Name(f.standing)) + " " + f.claim.ToString() + "; ";
+    }
+    return text;
+  }
+
+  void CheckProve(const Claim& claim, int* counts) {
+    bool use_required = random_.Chance(30);
+    Answer answer = facts_.Prove(claim, use_required);
+    const std::vector<Values>& models = use_required ? strict_models_ : models_;
+    auto broken = std::find_if(models.begin(), models.end(),
+                               [&](const Values& v) { return Truth(claim, v) == 0; });
+    bool is_true = broken == models.end();
+    ++counts[is_true ? static_cast<int>(answer.verdict) : 3 + static_cast<int>(answer.verdict)];
+    if (answer.verdict == Verdict::kProved) {
+      ASSERT_TRUE(is_true) << claim.ToString() << " was proved from " << Text() << "but not at "
+                           << testing::PrintToString(*broken);
+      CheckUsed(claim, answer, use_required);
+    } else if (answer.verdict == Verdict::kRefuted) {
+      ASSERT_EQ(answer.witness.size(), kSymbols);
+      ASSERT_EQ(Truth(claim, answer.witness), 0) << claim.ToString();
+      ASSERT_TRUE(Allowed(answer.witness)) << claim.ToString();
+      for (const Fact& f : facts_.facts()) {
+        if (f.standing == Standing::kRequired && !use_required) continue;
+        ASSERT_EQ(Truth(f.claim, answer.witness), 1) << f.claim.ToString();
+      }
+    } else {
+      ASSERT_FALSE(answer.hint.empty());
+    }
+  }
+
+  // The facts named must carry the proof alone.
+  void CheckUsed(const Claim& claim, const Answer& answer, bool use_required) {
+    for (int i = 0; i < 30; ++i) {
+      Values v(kSymbols);
+      for (int64_t& x : v) x = random_.Int(kLow, kHigh);
+      if (!Allowed(v) || Truth(claim, v) != 0) continue;
+      bool holds = true;
+      for (FactId id : answer.used) {
+        const Fact& f = facts_.facts()[static_cast<size_t>(id)];
+        ASSERT_TRUE(use_required || f.standing != Standing::kRequired);
+        holds &= Truth(f.claim, v) == 1;
+      }
+      ASSERT_FALSE(holds) << claim.ToString() << " doesn't follow from the facts named, of "
+                          << Text() << "; at " << testing::PrintToString(v);
+    }
+  }
+
+  void CheckValues(Dim d) {
+    Interval range = facts_.Range(d);
+    Congruence residue = facts_.CongruenceOf(d);
+    std::vector<int64_t> set = facts_.Values(d);
+    Dim simple = facts_.Simplify(d);
+    ASSERT_TRUE(simple.ok());
+    for (const Values& v : models_) {
+      absl::StatusOr<int64_t> x = Evaluate(d, v);
+      if (!x.ok()) continue;
+      ASSERT_LE(range.min, *x) << d.ToString() << " under " << Text();
+      ASSERT_GE(range.max, *x) << d.ToString() << " under " << Text();
+      if (residue.modulus == 0) {
+        ASSERT_EQ(*x, residue.remainder) << d.ToString() << " under " << Text();
+      } else {
+        ASSERT_EQ((*x - residue.remainder) % residue.modulus, 0)
+            << d.ToString() << " under " << Text();
+      }
+      ASSERT_TRUE(set.empty() || std::binary_search(set.begin(), set.end(), *x))
+          << d.ToString() << " = " << *x << " under " << Text();
+      absl::StatusOr<int64_t> y = Evaluate(simple, v);
+      ASSERT_TRUE(y.ok() && *y == *x) << d.ToString() << " simplified to " << simple.ToString()
+                                      << " under " << Text() << " at " << testing::PrintToString(v);
+    }
+  }
+
+  const FactSet& facts() const { return facts_; }
+
+ private:
+  RandomDims& random_;
+  DimContext& context_;
+  FactSet facts_;
+  bool negative_[kSymbols] = {};
+  Values hidden_;
+  std::vector<Values> models_, strict_models_;  // without and with the required facts
+};
+
+TEST(ProverFuzz, NoWrongAnswerAgainstBruteForce) {
+  RandomDims random(FuzzSeed(), kSymbols);
+  int counts[6] = {};
+  for (int round = 0; round < FuzzRounds(2100); ++round) {
+    DimContext context;
+    for (const char* name : {"a", "b", "c"}) context.Symbol(name);
+    Round r(&random, &context);
+    ASSERT_NO_FATAL_FAILURE(r.AddFacts());
+    FactSet copy = r.facts();
+    for (int query = 0; query < 100; ++query) {
+      Claim c = random.Chance(65) ? r.LikelyClaim() : r.RandomClaim(2);
+      ASSERT_NO_FATAL_FAILURE(r.CheckProve(c, counts));
+      if (query % 20 == 0) {
+        ASSERT_EQ(copy.Prove(c).verdict, r.facts().Prove(c).verdict) << "a copy differs";
+      }
+    }
+  }
+  std::cout << "true claims: " << counts[0] << " proved, " << counts[2] << " unknown; false in the "
+            << "box: " << counts[4] << " refuted, " << counts[5] << " unknown; true in the box "
+            << "only: " << counts[1] << std::endl;
+}
+
+TEST(ProverFuzz, RangeCongruenceValuesAndSimplifyHoldInEveryModel) {
+  RandomDims random(FuzzSeed(), kSymbols);
+  for (int round = 0; round < FuzzRounds(700); ++round) {
+    DimContext context;
+    for (const char* name : {"a", "b", "c"}) context.Symbol(name);
+    Round r(&random, &context);
+    ASSERT_NO_FATAL_FAILURE(r.AddFacts());
+    for (int query = 0; query < 20; ++query) {
+      Dim d = Build(*random.Expression(3), &context);
+      if (d.ok()) ASSERT_NO_FATAL_FAILURE(r.CheckValues(d));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace lathe::dim
