@@ -1,6 +1,6 @@
 #pragma once
-// The LLVM target: compiles Kernel IR to machine code in this process through ORC. No LLVM type shows
-// here. Thread-safe.
+// The LLVM target: compiles Kernel IR to machine code in this process through ORC. No LLVM type
+// shows here. Thread-safe.
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -28,8 +28,8 @@ CpuTarget Avx2Target();
 enum class Tier { kQuick, kFull };  // fast compile; best code
 
 struct CompileCounters {
-  int64_t modules = 0;       // how often ORC was asked to compile, in this process
-  int64_t in_calls = 0;      // of these, on a thread inside a call (must stay 0)
+  int64_t modules = 0;   // how often ORC was asked to compile, in this process
+  int64_t in_calls = 0;  // of these, on a thread inside a call (must stay 0)
   double seconds = 0;
 };
 

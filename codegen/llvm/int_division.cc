@@ -1,0 +1,34 @@
+// Division of integers, total and without traps. A zero divisor is replaced by 1 before the machine
+// divides, so is -1 under the least value (whose quotient overflows and would trap on x86).
+#include "codegen/llvm/scalar_ops.h"
+#include "llvm/IR/Constants.h"
+
+namespace lathe::llvm_target {
+
+using kernel::KOp;
+using llvm::Value;
+
+Value* EmitIntDivision(Builder& b, KOp op, Value* x, Value* y) {
+  llvm::Type* type = x->getType();
+  const unsigned bits = type->getScalarSizeInBits();
+  Value* zero = llvm::ConstantInt::get(type, 0);
+  Value* one = llvm::ConstantInt::get(type, 1);
+  Value* least = llvm::ConstantInt::get(type, llvm::APInt::getSignedMinValue(bits));
+  Value* by_zero = b.CreateICmpEQ(y, zero);
+  Value* overflows = b.CreateAnd(b.CreateICmpEQ(x, least),
+                                 b.CreateICmpEQ(y, llvm::Constant::getAllOnesValue(type)));
+  Value* safe = b.CreateSelect(b.CreateOr(by_zero, overflows), one, y);
+  // x % 1 is 0, which is what a remainder by 0 and min % -1 are.
+  if (op == KOp::kRem) return b.CreateSRem(x, safe);
+  if (op == KOp::kDiv) return b.CreateSelect(by_zero, zero, b.CreateSDiv(x, safe));
+  Value* quotient = b.CreateSDiv(x, safe);
+  Value* remainder = b.CreateSub(x, b.CreateMul(quotient, safe));
+  Value* inexact = b.CreateICmpNE(remainder, zero);
+  Value* signs_differ = b.CreateICmpSLT(b.CreateXor(remainder, safe), zero);
+  Value* adjust = b.CreateAnd(inexact, signs_differ);
+  if (op == KOp::kMod) return b.CreateSelect(adjust, b.CreateAdd(remainder, safe), remainder);
+  Value* floored = b.CreateSub(quotient, b.CreateZExt(adjust, type));
+  return b.CreateSelect(by_zero, zero, floored);
+}
+
+}  // namespace lathe::llvm_target

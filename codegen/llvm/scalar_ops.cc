@@ -1,0 +1,271 @@
+#include "codegen/llvm/scalar_ops.h"
+
+#include "llvm/IR/Constants.h"
+#include "llvm/IR/DerivedTypes.h"
+#include "llvm/IR/Intrinsics.h"
+
+namespace lathe::llvm_target {
+
+using kernel::KOp;
+using llvm::Value;
+using llvm::Intrinsic::ID;
+
+namespace {
+
+Value* Intrinsic1(Builder& b, ID id, Value* a) { return b.CreateUnaryIntrinsic(id, a); }
+Value* Intrinsic2(Builder& b, ID id, Value* x, Value* y) {
+  return b.CreateBinaryIntrinsic(id, x, y);
+}
+
+// Sign of the divisor: the C remainder, moved by one divisor where the signs differ; a zero takes
+// the divisor's sign.
+Value* EmitFloatMod(Builder& b, Value* x, Value* y) {
+  Value* zero = llvm::ConstantFP::get(x->getType(), 0.0);
+  Value* r = b.CreateFRem(x, y);
+  Value* differs = b.CreateXor(b.CreateFCmpOLT(r, zero), b.CreateFCmpOLT(y, zero));
+  Value* moved = b.CreateSelect(differs, b.CreateFAdd(r, y), r);
+  Value* signed_zero = Intrinsic2(b, llvm::Intrinsic::copysign, zero, y);
+  return b.CreateSelect(b.CreateFCmpOEQ(r, zero), signed_zero, moved);
+}
+
+Value* EmitFloatBinary(Builder& b, KOp op, Value* x, Value* y) {
+  switch (op) {
+    case KOp::kAdd:
+      return b.CreateFAdd(x, y);
+    case KOp::kSub:
+      return b.CreateFSub(x, y);
+    case KOp::kMul:
+      return b.CreateFMul(x, y);
+    case KOp::kDiv:
+      return b.CreateFDiv(x, y);
+    case KOp::kRem:
+      return b.CreateFRem(x, y);
+    case KOp::kFloorDiv:
+      return Intrinsic1(b, llvm::Intrinsic::floor, b.CreateFDiv(x, y));
+    case KOp::kMod:
+      return EmitFloatMod(b, x, y);
+    case KOp::kMin:
+      return Intrinsic2(b, llvm::Intrinsic::minimum, x, y);
+    case KOp::kMax:
+      return Intrinsic2(b, llvm::Intrinsic::maximum, x, y);
+    case KOp::kEq:
+      return b.CreateFCmpOEQ(x, y);
+    case KOp::kNe:
+      return b.CreateFCmpUNE(x, y);
+    case KOp::kLt:
+      return b.CreateFCmpOLT(x, y);
+    case KOp::kLe:
+      return b.CreateFCmpOLE(x, y);
+    case KOp::kGt:
+      return b.CreateFCmpOGT(x, y);
+    case KOp::kGe:
+      return b.CreateFCmpOGE(x, y);
+    default:
+      return nullptr;
+  }
+}
+
+// Amounts of the width or more (negative ones count as huge) give 0, or the sign.
+Value* EmitShift(Builder& b, KOp op, Value* x, Value* amount) {
+  llvm::Type* type = x->getType();
+  const unsigned bits = type->getScalarSizeInBits();
+  Value* in_range = b.CreateICmpULT(amount, llvm::ConstantInt::get(type, bits));
+  if (op == KOp::kSar) {
+    Value* most = llvm::ConstantInt::get(type, bits - 1);
+    return b.CreateAShr(x, b.CreateSelect(in_range, amount, most));
+  }
+  Value* zero = llvm::ConstantInt::get(type, 0);
+  Value* safe = b.CreateSelect(in_range, amount, zero);
+  Value* shifted = op == KOp::kShl ? b.CreateShl(x, safe) : b.CreateLShr(x, safe);
+  return b.CreateSelect(in_range, shifted, zero);
+}
+
+llvm::CmpInst::Predicate IntPredicate(KOp op, bool is_signed) {
+  switch (op) {
+    case KOp::kEq:
+      return llvm::CmpInst::ICMP_EQ;
+    case KOp::kNe:
+      return llvm::CmpInst::ICMP_NE;
+    case KOp::kLt:
+      return is_signed ? llvm::CmpInst::ICMP_SLT : llvm::CmpInst::ICMP_ULT;
+    case KOp::kLe:
+      return is_signed ? llvm::CmpInst::ICMP_SLE : llvm::CmpInst::ICMP_ULE;
+    case KOp::kGt:
+      return is_signed ? llvm::CmpInst::ICMP_SGT : llvm::CmpInst::ICMP_UGT;
+    default:
+      return is_signed ? llvm::CmpInst::ICMP_SGE : llvm::CmpInst::ICMP_UGE;
+  }
+}
+
+Value* EmitIntBinary(Builder& b, KOp op, Value* x, Value* y) {
+  switch (op) {
+    case KOp::kAdd:
+      return b.CreateAdd(x, y);
+    case KOp::kSub:
+      return b.CreateSub(x, y);
+    case KOp::kMul:
+      return b.CreateMul(x, y);
+    case KOp::kDiv:
+    case KOp::kRem:
+    case KOp::kFloorDiv:
+    case KOp::kMod:
+      return EmitIntDivision(b, op, x, y);
+    case KOp::kMin:
+      return Intrinsic2(b, llvm::Intrinsic::smin, x, y);
+    case KOp::kMax:
+      return Intrinsic2(b, llvm::Intrinsic::smax, x, y);
+    case KOp::kAnd:
+      return b.CreateAnd(x, y);
+    case KOp::kOr:
+      return b.CreateOr(x, y);
+    case KOp::kXor:
+      return b.CreateXor(x, y);
+    case KOp::kShl:
+    case KOp::kShr:
+    case KOp::kSar:
+      return EmitShift(b, op, x, y);
+    default:
+      return b.CreateICmp(IntPredicate(op, /*is_signed=*/true), x, y);
+  }
+}
+
+Value* EmitBoolBinary(Builder& b, KOp op, Value* x, Value* y) {
+  switch (op) {
+    case KOp::kAnd:
+    case KOp::kMin:
+    case KOp::kMul:
+      return b.CreateAnd(x, y);
+    case KOp::kOr:
+    case KOp::kMax:
+    case KOp::kAdd:
+      return b.CreateOr(x, y);
+    case KOp::kXor:
+      return b.CreateXor(x, y);
+    default:
+      return b.CreateICmp(IntPredicate(op, /*is_signed=*/false), x, y);
+  }
+}
+
+KOp CombiningOp(KOp reduction) {
+  switch (reduction) {
+    case KOp::kReduceMul:
+      return KOp::kMul;
+    case KOp::kReduceMin:
+      return KOp::kMin;
+    case KOp::kReduceMax:
+      return KOp::kMax;
+    default:
+      return KOp::kAdd;
+  }
+}
+
+}  // namespace
+
+Value* EmitUnary(Builder& b, KOp op, DType type, Value* a) {
+  switch (op) {
+    case KOp::kNeg:
+      return IsFloat(type) ? b.CreateFNeg(a) : b.CreateNeg(a);
+    case KOp::kAbs:
+      if (IsFloat(type)) return Intrinsic1(b, llvm::Intrinsic::fabs, a);
+      return Intrinsic2(b, llvm::Intrinsic::abs, a, b.getFalse());
+    case KOp::kSqrt:
+      return Intrinsic1(b, llvm::Intrinsic::sqrt, a);
+    case KOp::kFloor:
+      return IsFloat(type) ? Intrinsic1(b, llvm::Intrinsic::floor, a) : a;
+    case KOp::kRound:
+      return IsFloat(type) ? Intrinsic1(b, llvm::Intrinsic::roundeven, a) : a;
+    case KOp::kNot:
+      return b.CreateNot(a);
+    default:
+      return nullptr;
+  }
+}
+
+Value* EmitBinary(Builder& b, KOp op, DType type, Value* x, Value* y) {
+  if (IsFloat(type)) return EmitFloatBinary(b, op, x, y);
+  return type == DType::kBool ? EmitBoolBinary(b, op, x, y) : EmitIntBinary(b, op, x, y);
+}
+
+Value* EmitFma(Builder& b, Value* x, Value* y, Value* z) {
+  return b.CreateIntrinsic(llvm::Intrinsic::fma, {x->getType()}, {x, y, z});
+}
+
+Value* EmitFloatToInt(Builder& b, Value* a, llvm::Type* to) {
+  const unsigned bits = to->getScalarSizeInBits();
+  // -2^(bits-1) and 2^(bits-1) are exact in both float types.
+  const double limit = bits == 32 ? 0x1p31 : 0x1p63;
+  Value* low = llvm::ConstantFP::get(a->getType(), -limit);
+  Value* high = llvm::ConstantFP::get(a->getType(), limit);
+  Value* at_least = b.CreateFCmpOGE(a, low);
+  Value* below = b.CreateFCmpOLT(a, high);
+  Value* inside = b.CreateAnd(at_least, below);
+  Value* safe = b.CreateSelect(inside, a, llvm::ConstantFP::get(a->getType(), 0.0));
+  Value* converted = b.CreateFPToSI(safe, to);
+  Value* most = llvm::ConstantInt::get(to, llvm::APInt::getSignedMaxValue(bits));
+  Value* least = llvm::ConstantInt::get(to, llvm::APInt::getSignedMinValue(bits));
+  converted = b.CreateSelect(b.CreateFCmpOGE(a, high), most, converted);
+  return b.CreateSelect(b.CreateFCmpOLT(a, low), least, converted);
+}
+
+Value* EmitCast(Builder& b, DType from, DType to, Value* a) {
+  if (from == to) return a;
+  llvm::LLVMContext& c = b.getContext();
+  llvm::Type* element = to == DType::kBool  ? llvm::Type::getInt1Ty(c)
+                        : to == DType::kI32 ? llvm::Type::getInt32Ty(c)
+                        : to == DType::kI64 ? llvm::Type::getInt64Ty(c)
+                        : to == DType::kF32 ? llvm::Type::getFloatTy(c)
+                                            : llvm::Type::getDoubleTy(c);
+  llvm::Type* type = a->getType()->getWithNewType(element);
+  if (to == DType::kBool) {
+    Value* zero = llvm::Constant::getNullValue(a->getType());
+    return IsFloat(from) ? b.CreateFCmpUNE(a, zero) : b.CreateICmpNE(a, zero);
+  }
+  if (from == DType::kBool) {
+    if (IsInt(to)) return b.CreateZExt(a, type);
+    return b.CreateSelect(a, llvm::ConstantFP::get(type, 1.0), llvm::ConstantFP::get(type, 0.0));
+  }
+  if (IsFloat(from)) {
+    return IsFloat(to) ? b.CreateFPCast(a, type) : EmitFloatToInt(b, a, type);
+  }
+  return IsFloat(to) ? b.CreateSIToFP(a, type) : b.CreateSExtOrTrunc(a, type);
+}
+
+Value* EmitReduce(Builder& b, KOp op, DType type, llvm::ArrayRef<Value*> parts) {
+  const KOp combine = CombiningOp(op);
+  llvm::SmallVector<Value*, 4> p(parts.begin(), parts.end());
+  while (p.size() > 1) {
+    const size_t half = p.size() / 2;
+    for (size_t i = 0; i < half; ++i) p[i] = EmitBinary(b, combine, type, p[i], p[i + half]);
+    p.resize(half);
+  }
+  Value* v = p[0];
+  auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(v->getType());
+  if (vector == nullptr) return v;
+  // Halving: lane i combines with lane i + half; the low half goes on.
+  for (int lanes = static_cast<int>(vector->getNumElements()); lanes > 1; lanes /= 2) {
+    llvm::SmallVector<int, 16> low, high;
+    for (int i = 0; i < lanes / 2; ++i) {
+      low.push_back(i);
+      high.push_back(i + lanes / 2);
+    }
+    v = EmitBinary(b, combine, type, b.CreateShuffleVector(v, low), b.CreateShuffleVector(v, high));
+  }
+  return b.CreateExtractElement(v, uint64_t{0});
+}
+
+Value* EmitAny(Builder& b, llvm::ArrayRef<Value*> parts) {
+  // Parts of one lane count are joined first; a shorter last part is tested on its own.
+  Value* any = nullptr;
+  Value* joined = parts[0];
+  for (Value* part : parts.drop_front()) {
+    if (part->getType() == joined->getType()) {
+      joined = b.CreateOr(joined, part);
+    } else {
+      any = b.CreateOrReduce(part);
+    }
+  }
+  Value* result = joined->getType()->isVectorTy() ? b.CreateOrReduce(joined) : joined;
+  return any == nullptr ? result : b.CreateOr(result, any);
+}
+
+}  // namespace lathe::llvm_target
