@@ -136,8 +136,8 @@ class Probe {
   // `why` may be null.
   Probe(const Theory& theory, Why* why) : theory_(theory), why_(why) {}
 
-  Interval Range(Dim d, Need need = kBoth, int depth = 2);
-  Interval Range(const LinearForm& f, Need need = kBoth, int depth = 2);
+  Interval Range(Dim d, Need need = kBoth);
+  Interval Range(const LinearForm& f, Need need = kBoth);
   Interval Mono(const Node* n, Need need = kBoth);
   Congruence CongruenceOf(Dim d);
   Congruence CongruenceOf(absl::Span<const Term> terms, int64_t constant);
@@ -147,14 +147,15 @@ class Probe {
   Interval Structure(const Node* n);
   Interval Remainder(const Node* n);
   Interval Terms(absl::Span<const Term> terms, int64_t constant, Need need);
-  void ImproveByLinear(const Linear& linear, const LinearForm& f, Need need, int depth,
-                       Interval* range, Why* why);
+  void ImproveByLinear(const Linear& linear, const LinearForm& f, Need need, Interval* range,
+                       Why* why);
   void Note(const Why& why) {
     if (why_ != nullptr) Append(why_, why);
   }
 
   const Theory& theory_;
   Why* why_;
+  int nested_ = 0;  // known sums in use
   struct Remembered {
     Interval range;
     Why why;

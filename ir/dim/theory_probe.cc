@@ -7,6 +7,9 @@
 namespace lathe::dim {
 namespace {
 
+// A known sum is used on a sum, another one on what then remains, and no more.
+constexpr int kNesting = 2;
+
 // Two different multiples of a linear fact are tried on a sum: one cancels the first shared term.
 int64_t SharedMultiple(absl::Span<const Term> sum, absl::Span<const Term> linear) {
   for (const Term& l : linear) {
@@ -25,7 +28,7 @@ uint64_t SymbolsOf(absl::Span<const Term> terms) {
 
 }  // namespace
 
-Interval Probe::Range(Dim d, Need need, int depth) {
+Interval Probe::Range(Dim d, Need need) {
   if (d.is_constant()) return Exactly(d.constant());
   Poly p = PolyOf(d);
   if (p.terms.size() == 1) {
@@ -35,8 +38,8 @@ Interval Probe::Range(Dim d, Need need, int depth) {
     if (t.coef != 1) r = ScaleInterval(r, t.coef);
     return p.constant == 0 ? r : AddIntervals(r, Exactly(p.constant));
   }
-  if (theory_.linears().empty() || depth == 0) return Terms(p.terms, p.constant, need);
-  return Range(FormOf(d), need, depth);
+  if (theory_.linears().empty() || nested_ == kNesting) return Terms(p.terms, p.constant, need);
+  return Range(FormOf(d), need);
 }
 
 Interval Probe::Terms(absl::Span<const Term> terms, int64_t constant, Need need) {
@@ -48,7 +51,7 @@ Interval Probe::Terms(absl::Span<const Term> terms, int64_t constant, Need need)
   return sum;
 }
 
-Interval Probe::Range(const LinearForm& f, Need need, int depth) {
+Interval Probe::Range(const LinearForm& f, Need need) {
   Why own;
   Interval range;
   {
@@ -56,25 +59,27 @@ Interval Probe::Range(const LinearForm& f, Need need, int depth) {
     range = Terms(f.terms, f.constant, need);
     why_ = outer;
   }
-  if (depth > 0 && f.terms.size() > 1) {
+  if (nested_ < kNesting && f.terms.size() > 1) {
     uint64_t mask = SymbolsOf(f.terms);
     for (const Linear& l : theory_.linears()) {
-      if ((l.symbols & mask) != 0) ImproveByLinear(l, f, need, depth, &range, &own);
+      if ((l.symbols & mask) != 0) ImproveByLinear(l, f, need, &range, &own);
     }
   }
   Note(own);
   return range;
 }
 
-void Probe::ImproveByLinear(const Linear& linear, const LinearForm& f, Need need, int depth,
-                            Interval* range, Why* why) {
+void Probe::ImproveByLinear(const Linear& linear, const LinearForm& f, Need need, Interval* range,
+                            Why* why) {
   int64_t k = SharedMultiple(f.terms, linear.terms);
   LinearForm rest;
   if (k == 0 || k == INT64_MIN || !AddScaled(f, -k, linear.terms, &rest)) return;
   if (rest.terms.size() > f.terms.size()) return;
   Why own;
   Why* outer = std::exchange(why_, why_ == nullptr ? nullptr : &own);
-  Interval other = Range(rest, need, depth - 1);
+  ++nested_;
+  Interval other = Range(rest, need);
+  --nested_;
   why_ = outer;
   other = AddIntervals(other, ScaleInterval(linear.known.range, k));
   bool low = (need & kLow) != 0 && other.min > range->min;
@@ -195,7 +200,7 @@ Congruence Probe::CongruenceOf(absl::Span<const Term> terms, int64_t constant) {
   for (const Term& t : terms) {
     sum = AddCongruences(sum, ScaleCongruence(MonoCongruence(t.mono), t.coef));
   }
-  if (sum.modulus == 0 || terms.size() < 2) return sum;
+  if (sum.modulus == 0 || terms.size() < 2 || nested_ == kNesting) return sum;
   uint64_t mask = SymbolsOf(terms);
   for (const Linear& l : theory_.linears()) {
     if ((l.symbols & mask) == 0 || l.known.congruence.modulus == 1) continue;
@@ -203,8 +208,10 @@ Congruence Probe::CongruenceOf(absl::Span<const Term> terms, int64_t constant) {
     LinearForm f{TermList(terms.begin(), terms.end()), constant}, rest;
     if (k == 0 || k == INT64_MIN || !AddScaled(f, -k, l.terms, &rest)) continue;
     if (rest.terms.size() >= terms.size()) continue;
+    ++nested_;
     Congruence other = AddCongruences(CongruenceOf(rest.terms, rest.constant),
                                       ScaleCongruence(l.known.congruence, k));
+    --nested_;
     Congruence met;
     if (!MeetCongruences(sum, other, &met) || met == sum) continue;
     sum = met;
