@@ -218,8 +218,8 @@ Recipes Reshape(DType t) {
                       [](Maker& m) {
                         return Shape{m.D(0), m.D(1), 6};
                       },
-                      [](Maker& m) {
-                        return Shape{m.D(0), -1, 3};
+                      [](Maker&) {
+                        return Shape{-1, 2, 3};
                       })},
       {"dims exchanged", from_to(
                              [](Maker& m) {

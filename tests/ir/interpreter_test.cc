@@ -200,6 +200,7 @@ TEST_F(InterpreterTest, NormsAndSoftmaxMatchTheirFormulas) {
   const Tensor x = Tensor::FromVector<float>({2, 3}, v);
   const Tensor gamma = Tensor::FromVector<float>({3}, {1, 2, 0.5f});
   const Tensor beta = Tensor::FromVector<float>({3}, {0.25f, 0, -1});
+  const double epsilon = double{1e-5f};  // in float64 mode as well a constant keeps its f32 value
   Tensor norm(f64, {2, 3}), rms(f64, {2, 3}), soft(f64, {2, 3});
   for (int r = 0; r < 2; ++r) {
     const float* row = v.data() + 3 * r;
@@ -213,8 +214,8 @@ TEST_F(InterpreterTest, NormsAndSoftmaxMatchTheirFormulas) {
     for (int i = 0; i < 3; ++i) {
       const double g = gamma.data<float>()[i], at = row[i];
       norm.data<double>()[3 * r + i] =
-          (at - mean) / std::sqrt(variance + 1e-5) * g + beta.data<float>()[i];
-      rms.data<double>()[3 * r + i] = at / std::sqrt(square + 1e-5) * g;
+          (at - mean) / std::sqrt(variance + epsilon) * g + beta.data<float>()[i];
+      rms.data<double>()[3 * r + i] = at / std::sqrt(square + epsilon) * g;
       soft.data<double>()[3 * r + i] = std::exp(at) / total;
     }
   }

@@ -19,6 +19,12 @@ std::vector<int64_t> SizesOf(const OpSample& s, const std::vector<int64_t>& by_s
   return sizes;
 }
 
+absl::StatusOr<std::vector<Tensor>> RunSample(const OpSample& s,
+                                              const std::vector<int64_t>& by_slot) {
+  if (!s.status.ok()) return s.status;
+  return Interpret(s.graph, SampleInputs(s.graph, SizesOf(s, by_slot), 1, false));
+}
+
 TEST(Samples, EveryOpAndTypeHasSomeAndTheyVerify) {
   for (const OpInfo& info : AllOps()) {
     int count = 0;
@@ -27,6 +33,8 @@ TEST(Samples, EveryOpAndTypeHasSomeAndTheyVerify) {
         const std::vector<OpSample> samples = SamplesOf(info.op, t, {.symbolic = mask});
         EXPECT_EQ(samples.empty(), !Contains(info.dtypes, t)) << std::string(info.name);
         for (const OpSample& s : samples) {
+          // The one sample that has to refuse some fixed extents: 2 beside 3.
+          if (s.label == "add: either may be 1" && !s.status.ok()) continue;
           ++count;
           ASSERT_TRUE(s.status.ok())
               << s.label << " " << Name(t) << " " << mask << ": " << s.status;
@@ -58,16 +66,8 @@ TEST(Samples, SymbolicAndStaticAgreeAtSmallSizes) {
             SCOPED_TRACE(open[i].label + " " + Name(t) + " mask " + std::to_string(mask) +
                          " sizes " + testing::PrintToString(extents));
             const OpSample &a = fixed[i], &b = open[i];
-            absl::StatusOr<std::vector<Tensor>> wanted = a.status, found = b.status;
-            std::vector<Tensor> inputs;
-            if (b.status.ok()) {
-              inputs = SampleInputs(b.graph, SizesOf(b, extents), 1, false);
-              found = Interpret(b.graph, inputs);
-            }
-            if (a.status.ok()) {
-              inputs = SampleInputs(a.graph, {}, 1, false);
-              wanted = Interpret(a.graph, inputs);
-            }
+            const absl::StatusOr<std::vector<Tensor>> wanted = RunSample(a, extents);
+            const absl::StatusOr<std::vector<Tensor>> found = RunSample(b, extents);
             ASSERT_EQ(found.ok(), wanted.ok()) << found.status() << "\n" << wanted.status();
             if (!found.ok()) continue;
             ++worked[a.label];
@@ -84,8 +84,9 @@ TEST(Samples, SymbolicAndStaticAgreeAtSmallSizes) {
 TEST(Samples, Float64ModeIsCloseOnEverySample) {
   for (const OpInfo& info : AllOps()) {
     for (const OpSample& s : SamplesOf(info.op, f32, {.symbolic = 15})) {
-      const std::vector<Tensor> inputs =
-          SampleInputs(s.graph, SizesOf(s, {7, 3, 5, 2}), 3, info.op == Op::k_prod);
+      // Whole numbers, where a float32 may overflow and its float64 not.
+      const bool whole = info.op == Op::k_prod || info.op == Op::k_div;
+      const std::vector<Tensor> inputs = SampleInputs(s.graph, SizesOf(s, {7, 3, 5, 2}), 3, whole);
       absl::StatusOr<std::vector<Tensor>> narrow = Interpret(s.graph, inputs);
       absl::StatusOr<std::vector<Tensor>> wide = Interpret(s.graph, inputs, {.in_f64 = true});
       ASSERT_EQ(narrow.ok(), wide.ok()) << s.label << narrow.status() << wide.status();
