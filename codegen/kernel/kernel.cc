@@ -96,6 +96,22 @@ const char* Name(KOp op) {
   return "?";
 }
 
+const char* Name(BufferKind kind) {
+  switch (kind) {
+    case BufferKind::kInput:
+      return "input";
+    case BufferKind::kOutput:
+      return "output";
+    case BufferKind::kInOut:
+      return "inout";
+    case BufferKind::kWorkerScratch:
+      return "scratch";
+    case BufferKind::kTable:
+      return "table";
+  }
+  return "?";
+}
+
 int Kernel::num_passed_buffers() const {
   int count = 0;
   for (const BufferDecl& b : buffers) count += b.kind != BufferKind::kTable;

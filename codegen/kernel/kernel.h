@@ -116,6 +116,7 @@ enum class BufferKind : uint8_t {
   kWorkerScratch,  // `elements` per worker; contents unspecified at task start
   kTable,          // constant data of the kernel itself: `table`
 };
+const char* Name(BufferKind kind);  // "input", "output", "inout", "scratch", "table"
 
 struct BufferDecl {
   std::string name;
