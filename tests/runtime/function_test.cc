@@ -1,0 +1,280 @@
+// Versions over time: prepare, background builds, swaps, pins, lifetimes; and what people ask.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <random>
+#include <thread>
+
+#include "tests/runtime/fakes.h"
+
+namespace lathe::rt::fake {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+Chain Guarded(const std::string& guard, int order, std::vector<KernelFn> kernels = {AddOne}) {
+  Chain c;
+  c.kernels = std::move(kernels);
+  c.name = c.guard = guard;
+  c.order = order;
+  return c;
+}
+
+std::shared_ptr<ir::Graph> OneInput(const std::string& facts = "") {
+  return GraphOf({{"x", {"n", "4"}}}, facts);
+}
+
+TEST(Prepare, BuildsTheGenericVersionOnceAndTheOthersBehind) {
+  const Made made = MakeFunction(OneInput(), {}, {Guarded("n <= 8", 2), Guarded("n >= 100", 1)});
+  ASSERT_TRUE(made.function.prepare().ok());
+  ASSERT_TRUE(made.function.prepare().ok());
+  made.function.wait_for_versions();
+  EXPECT_EQ(made.builder->builds, 3);
+  const auto versions = made.function.versions();
+  ASSERT_EQ(versions.size(), 3u);
+  EXPECT_EQ(versions[0].name, "n <= 8");
+  EXPECT_EQ(versions[2].name, "generic");
+  EXPECT_LE(versions[2].ready_seconds, versions[0].ready_seconds);
+  EXPECT_EQ(versions[0].kernel_families, std::vector<std::string>{"family 0"});
+  EXPECT_EQ(made.engine->Counters().versions_built, 3);
+  EXPECT_EQ(made.engine->Counters().versions_swapped, 2);
+}
+
+TEST(Prepare, AHeldBackgroundThreadBlocksNeitherPrepareNorCalls) {
+  const Made made = MakeFunction(OneInput(), {}, {Guarded("n <= 8", 1)});
+  made.engine->background.Hold(true);
+  ASSERT_TRUE(made.function.prepare().ok());
+  for (int64_t n : {1, 5, 0, 20}) EXPECT_TRUE(made.function.call({Rows(n)}).ok());
+  EXPECT_EQ(made.function.versions().size(), 1u);
+  EXPECT_EQ(made.function.versions()[0].calls, 4);
+  made.engine->background.Hold(false);
+  made.function.wait_for_versions();
+  EXPECT_TRUE(made.function.call({Rows(1)}).ok());
+  EXPECT_EQ(made.function.versions()[0].name, "n <= 8");
+  EXPECT_EQ(made.function.versions()[0].calls, 1);
+}
+
+TEST(Prepare, WithSizesWaitsForTheirVersions) {
+  const Made made = MakeFunction(OneInput(), {}, {Guarded("n <= 8", 1)});
+  const Sizes sizes = {{"n", 4}};
+  ASSERT_TRUE(made.function.prepare({sizes}).ok());
+  EXPECT_EQ(made.function.versions().size(), 2u);
+  EXPECT_THAT(made.function.prepare({Sizes{{"q", 4}}}).ToString(), HasSubstr("no size named q"));
+}
+
+TEST(Prepare, OptionsLimitTheVersions) {
+  const std::vector<Chain> others = {Guarded("n <= 8", 4), Guarded("n <= 16", 3),
+                                     Guarded("n <= 32", 2)};
+  EngineOptions no_background = OneThread();
+  no_background.background_compiles = false;
+  CompileOptions dynamic, two;
+  dynamic.strategy = Strategy::kFullDynamic;
+  two.max_versions = 2;
+  const auto count = [&](EngineOptions engine, CompileOptions compile) {
+    const Made made = MakeFunction(OneInput(), {}, others, engine, compile);
+    EXPECT_TRUE(made.function.prepare().ok());
+    made.function.wait_for_versions();
+    return made.function.versions().size();
+  };
+  EXPECT_EQ(count(no_background, {}), 1u);
+  EXPECT_EQ(count(OneThread(), dynamic), 1u);
+  EXPECT_EQ(count(OneThread(), two), 2u);
+  EXPECT_EQ(count(OneThread(), {}), 4u);
+}
+
+TEST(Prepare, ADeadVersionIsDroppedAndSaid) {
+  const Made made =
+      MakeFunction(OneInput("n <= 50"), {}, {Guarded("n <= 8", 2), Guarded("n <= 4", 1)});
+  ASSERT_TRUE(made.function.prepare().ok());
+  made.function.wait_for_versions();
+  EXPECT_EQ(made.function.versions().size(), 2u);
+  EXPECT_THAT(*made.function.explain({{"n", 3}}),
+              AllOf(HasSubstr("not built: n <= 4"), HasSubstr("comes before it")));
+}
+
+TEST(Prepare, ExactSizesAreBuiltOnceSeen) {
+  CompileOptions compile;
+  compile.strategy = Strategy::kFullStatic;
+  compile.max_versions = 3;
+  auto order = std::make_shared<int>(0);
+  const Made made = MakeFunction(OneInput(), {}, {}, OneThread(), compile, [&](FakeBuilder& b) {
+    b.observe = [order](absl::Span<const int64_t> symbols) {
+      return Guarded("n == " + std::to_string(symbols[0]), ++*order, {AddTen});
+    };
+  });
+  ASSERT_TRUE(made.function.prepare().ok());
+  for (int64_t n : {7, 7, 3, 9, 11, 7}) {
+    ASSERT_TRUE(made.function.call({Rows(n)}).ok());
+    made.function.wait_for_versions();
+  }
+  EXPECT_EQ(made.function.versions().size(), 3u) << "generic, 7 and 3";
+  EXPECT_TRUE(IsSum((*made.function.call({Rows(7)}))[0], Rows(7), 10));
+  EXPECT_TRUE(IsSum((*made.function.call({Rows(9)}))[0], Rows(9), 1));
+}
+
+TEST(Versions, PinnedOnesServeWhereTheyMay) {
+  const Made made = MakeFunction(
+      OneInput(), {}, {Guarded("n <= 8", 2, {AddTen}), Guarded("n <= 16", 1, {AddOne, AddTen})});
+  ASSERT_TRUE(made.function.prepare().ok());
+  made.function.wait_for_versions();
+  Context context;
+  const auto sum = [&](int64_t n) {
+    Tensor y(DType::kF32, {n, 4});
+    EXPECT_TRUE(made.function.call_into({Rows(n)}, {y}, context).ok());
+    return y.data<float>()[0];
+  };
+  EXPECT_EQ(sum(4), 10);
+  ASSERT_TRUE(made.function.pin_version("generic").ok());
+  EXPECT_EQ(sum(4), 1);
+  ASSERT_TRUE(made.function.pin_version("n <= 16").ok());
+  EXPECT_EQ(sum(4), 11);
+  EXPECT_EQ(sum(40), 1);
+  EXPECT_EQ(made.function.pin_version("nope").code(), absl::StatusCode::kNotFound);
+  ASSERT_TRUE(made.function.pin_version("").ok());
+  EXPECT_EQ(sum(4), 10);
+}
+
+TEST(Lifetime, TheEngineMayGoFirst) {
+  Made made = MakeFunction(OneInput(), {}, {Guarded("n <= 8", 1)});
+  ASSERT_TRUE(made.function.prepare().ok());
+  made.engine.reset();
+  const auto out = made.function.call({Rows(3)});
+  ASSERT_TRUE(out.ok());
+  std::vector<Tensor> kept = *out;
+  made.function = Function(nullptr);
+  EXPECT_TRUE(IsSum(kept[0], Rows(3), 1)) << "outputs outlive engine and function";
+}
+
+TEST(Lifetime, AContextMayOutliveItsFunction) {
+  Context context;
+  for (int i = 0; i < 3; ++i) {  // a new function may get the address of the old one
+    const Made made = MakeFunction(OneInput(), {.kernels = {i == 1 ? AddTen : AddOne}});
+    ASSERT_TRUE(made.function.prepare().ok());
+    Tensor y(DType::kF32, {2, 4});
+    ASSERT_TRUE(made.function.call_into({Rows(2)}, {y}, context).ok());
+    EXPECT_TRUE(IsSum(y, Rows(2), i == 1 ? 10 : 1));
+  }
+}
+
+TEST(Lifetime, DestroyedWhileABuildRunsOrWaits) {
+  for (bool hold : {false, true}) {
+    Made made = MakeFunction(OneInput(), {}, {Guarded("n <= 8", 2), Guarded("n <= 16", 1)});
+    made.builder->on_build = [] { std::this_thread::sleep_for(std::chrono::milliseconds(20)); };
+    made.engine->background.Hold(hold);
+    ASSERT_TRUE(made.function.prepare().ok());
+    if (!hold) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+}
+
+TEST(Lifetime, AStoppedBackgroundTakesNoMoreJobs) {
+  Made made = MakeFunction(OneInput(), {}, {Guarded("n <= 8", 1)});
+  made.engine->background.Stop();
+  ASSERT_TRUE(made.function.prepare().ok());
+  made.function.wait_for_versions();
+  EXPECT_EQ(made.function.versions().size(), 1u);
+}
+
+// Case T1, and the swap between calls.
+TEST(Threads, SixteenCallWithRandomSizesWhileVersionsAreSwapped) {
+  std::vector<Chain> others;
+  for (int i = 0; i < 5; ++i) others.push_back(Guarded("n <= " + std::to_string(8 << i), 9 - i));
+  for (int threads : {1, 2}) {
+    EngineOptions options;
+    options.threads = threads;
+    Chain generic;
+    generic.kernels = {AddOne, AddOne, AddOne};
+    generic.work = 100'000;  // goes to the pool
+    std::vector<Chain> same;
+    for (Chain c : others) {
+      c.kernels = generic.kernels;
+      c.work = generic.work;
+      same.push_back(c);
+    }
+    Made made = MakeFunction(OneInput(), generic, same, options);
+    made.builder->on_build = [] { std::this_thread::sleep_for(std::chrono::milliseconds(3)); };
+    ASSERT_TRUE(made.function.prepare().ok());
+    std::atomic<int> wrong{0};
+    std::vector<std::thread> callers;
+    for (int t = 0; t < 16; ++t) {
+      callers.emplace_back([&, t] {
+        std::minstd_rand random(static_cast<unsigned>(t + 1));
+        Context context;
+        for (int i = 0; i < 200; ++i) {
+          const int64_t n = static_cast<int64_t>(random() % 300);
+          const Tensor x = Rows(n, 4, static_cast<float>(t));
+          if (i % 2 == 0) {
+            Tensor y(DType::kF32, {n, 4});
+            wrong += !made.function.call_into({x}, {y}, context).ok() || !IsSum(y, x, 3);
+          } else {
+            const auto out = made.function.call({x});
+            wrong += !out.ok() || !IsSum((*out)[0], x, 3);
+          }
+          if (t == 0 && i % 20 == 0) {
+            wrong += !made.function.pin_version(i % 40 == 0 ? "generic" : "").ok();
+            wrong += !made.function.explain({{"n", n}}).ok();
+          }
+        }
+      });
+    }
+    for (std::thread& caller : callers) caller.join();
+    made.function.wait_for_versions();
+    EXPECT_EQ(wrong, 0);
+    EXPECT_EQ(made.function.versions().size(), 6u);
+    int64_t calls = 0;
+    for (const auto& v : made.function.versions()) calls += v.calls;
+    EXPECT_EQ(calls, 16 * 200);
+  }
+}
+
+TEST(Explain, NamesVersionGuardsLosersKernelsAndBytes) {
+  const Made made =
+      MakeFunction(OneInput("n <= 100"), {.kernels = {AddOne, AddOne}}, {Guarded("n <= 8", 1)});
+  EXPECT_EQ(made.function.explain({{"n", 4}}).status().code(),
+            absl::StatusCode::kFailedPrecondition);
+  ASSERT_TRUE(made.function.prepare().ok());
+  made.function.wait_for_versions();
+  EXPECT_THAT(*made.function.explain({{"n", 4}}),
+              AllOf(HasSubstr("n = 4 (axis 0 of input x)"), HasSubstr("version \"n <= 8\""),
+                    HasSubstr("guard holds: n <= 8"),
+                    HasSubstr("not \"generic\": its guard holds, but its order 0 is below 1"),
+                    HasSubstr("holds: n <= 100, declared by the test (test.lathe:1)"),
+                    HasSubstr("family 0"), HasSubstr("schedule: unroll=1"),
+                    HasSubstr("arena 0 bytes, outputs 64 bytes, peak 64 bytes"),
+                    HasSubstr("output y: f32[4, 4]")));
+  EXPECT_THAT(*made.function.explain({{"n", 9}}),
+              HasSubstr("not \"n <= 8\": its guard n <= 8 doesn't hold: the left side is 9"));
+}
+
+TEST(Memory, PeakAndItsInverse) {
+  // Arena 2 * 16n + outputs 16n.
+  const Made made = MakeFunction(OneInput("n <= 5000, n % 4 == 0"),
+                                 {.kernels = {AddOne, AddOne, AddOne}}, {Guarded("n <= 64", 1)});
+  EXPECT_FALSE(made.function.peak_bytes({{"n", 4}}).ok());
+  ASSERT_TRUE(made.function.prepare().ok());
+  made.function.wait_for_versions();
+  EXPECT_EQ(*made.function.peak_bytes({{"n", 100}}), 4800);
+  EXPECT_EQ(*made.function.peak_bytes({{"n", 64}}), 1024) << "the version without an arena";
+  EXPECT_EQ(*made.function.largest("n", {}, 4800), 100);
+  EXPECT_EQ(*made.function.largest("n", {}, 4799), 96);
+  EXPECT_EQ(*made.function.largest("n", {}, int64_t{1} << 40), 5000);
+  EXPECT_EQ(*made.function.largest("n", {}, 1100), 64);
+  EXPECT_EQ(*made.function.largest("n", {}, 0), 0);
+  EXPECT_EQ(made.function.largest("n", {}, -1).status().code(), absl::StatusCode::kNotFound);
+  EXPECT_THAT(made.function.largest("q", {}, 9).status().ToString(), HasSubstr("no size named q"));
+  EXPECT_FALSE(made.function.peak_bytes({{"n", 3}}).ok());
+}
+
+TEST(Memory, LargestWithOthersAndWithoutBound) {
+  const Made made = MakeFunction(GraphOf({{"x", {"n", "m"}}}, "n*m <= 1000, m in {1, 3, 10}"), {});
+  ASSERT_TRUE(made.function.prepare().ok());
+  EXPECT_EQ(*made.function.largest("n", {{"m", 10}}, int64_t{1} << 40), 100);
+  EXPECT_EQ(*made.function.largest("n", {{"m", 3}}, 400), 32);
+  EXPECT_EQ(*made.function.largest("m", {{"n", 20}}, 1000), 10);
+  EXPECT_EQ(*made.function.largest("m", {{"n", 20}}, 700), 3);
+  EXPECT_THAT(made.function.largest("n", {}, 400).status().ToString(),
+              HasSubstr("no size is given for m"));
+}
+
+}  // namespace
+}  // namespace lathe::rt::fake

@@ -1,0 +1,159 @@
+// The thread pool and the background thread.
+#include <gtest/gtest.h>
+#include <sched.h>
+
+#include <atomic>
+#include <chrono>
+#include <thread>
+#include <vector>
+
+#include "runtime/background.h"
+#include "runtime/thread_pool.h"
+
+namespace lathe::rt {
+namespace {
+
+// Counts each task in its own cell of buffer 0, and the largest worker number in sizes' place.
+int64_t Count(void* const* buffers, const int64_t* sizes, int64_t begin, int64_t end,
+              int64_t worker, KernelError* error) {
+  std::atomic<int>* cells = static_cast<std::atomic<int>*>(buffers[0]);
+  for (int64_t i = begin; i < end; ++i) ++cells[i];
+  if (worker < 0 || worker >= sizes[0]) {
+    *error = {0, begin, worker, sizes[0]};
+    return 1;
+  }
+  return 0;
+}
+
+int64_t FailFrom(void* const*, const int64_t* sizes, int64_t begin, int64_t end, int64_t,
+                 KernelError* error) {
+  for (int64_t i = begin; i < end; ++i) {
+    if (i < sizes[0]) continue;
+    *error = {0, i, i, sizes[0]};
+    return 1;
+  }
+  return 0;
+}
+
+TEST(ThreadPool, EveryTaskRunsOnce) {
+  for (int threads : {1, 2, 3, 8}) {
+    ThreadPool pool(threads);
+    EXPECT_EQ(pool.threads(), threads);
+    const int64_t sizes[] = {threads};
+    for (int round = 0; round < 50; ++round) {
+      for (int64_t tasks : {0, 1, 2, 3, 7, 100, 1000}) {
+        std::vector<std::atomic<int>> cells(static_cast<size_t>(tasks) + 1);
+        void* buffers[] = {cells.data()};
+        KernelError error;
+        ASSERT_EQ(pool.Run(Count, buffers, sizes, tasks, &error), 0);
+        for (int64_t i = 0; i < tasks; ++i) ASSERT_EQ(cells[static_cast<size_t>(i)], 1);
+      }
+    }
+  }
+}
+
+TEST(ThreadPool, WorksAfterItsThreadsSleep) {
+  ThreadPool pool(2);
+  const int64_t sizes[] = {2};
+  for (int round = 0; round < 5; ++round) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    std::vector<std::atomic<int>> cells(100);
+    void* buffers[] = {cells.data()};
+    KernelError error;
+    ASSERT_EQ(pool.Run(Count, buffers, sizes, 100, &error), 0);
+    for (const auto& cell : cells) ASSERT_EQ(cell, 1);
+  }
+}
+
+TEST(ThreadPool, TheLowestFailureComesBack) {
+  for (int threads : {1, 2, 4}) {
+    ThreadPool pool(threads);
+    for (int64_t from : {0, 1, 37, 99}) {
+      for (int round = 0; round < 20; ++round) {
+        KernelError error;
+        ASSERT_EQ(pool.Run(FailFrom, nullptr, &from, 100, &error), 1);
+        ASSERT_EQ(error.position, from);
+      }
+    }
+  }
+}
+
+TEST(ThreadPool, SeveralCallersShareTheWorkers) {
+  ThreadPool pool(3);
+  std::atomic<int> wrong{0};
+  std::vector<std::thread> callers;
+  for (int t = 0; t < 4; ++t) {
+    callers.emplace_back([&] {
+      const int64_t sizes[] = {3};
+      for (int round = 0; round < 300; ++round) {
+        std::vector<std::atomic<int>> cells(64);
+        void* buffers[] = {cells.data()};
+        KernelError error;
+        wrong += pool.Run(Count, buffers, sizes, 64, &error) != 0;
+        for (const auto& cell : cells) wrong += cell != 1;
+      }
+    });
+  }
+  for (std::thread& caller : callers) caller.join();
+  EXPECT_EQ(wrong, 0);
+}
+
+TEST(Background, RunsInOrderAtIdlePriorityAndWaits) {
+  Background background;
+  std::vector<int> order;
+  int policy = -1;
+  const int owner = 0, other = 0;
+  for (int i = 0; i < 5; ++i) {
+    background.Post(&owner, [&, i] {
+      order.push_back(i);
+      policy = sched_getscheduler(0);
+    });
+  }
+  background.Wait(&owner);
+  EXPECT_EQ(order, (std::vector<int>{0, 1, 2, 3, 4}));
+  EXPECT_EQ(policy, SCHED_IDLE);
+  EXPECT_NE(sched_getscheduler(0), SCHED_IDLE) << "only the thread is idle";
+  background.Wait(&other);
+}
+
+TEST(Background, CancelDropsOnlyTheOwnersJobs) {
+  Background background;
+  background.Hold(true);
+  std::atomic<int> first{0}, second{0};
+  background.Post(&first, [&] { ++first; });
+  background.Post(&second, [&] { ++second; });
+  background.Cancel(&first);
+  background.Hold(false);
+  background.Wait(&second);
+  EXPECT_EQ(first, 0);
+  EXPECT_EQ(second, 1);
+}
+
+TEST(Background, DestructionDropsWhatWaits) {
+  std::atomic<int> ran{0};
+  {
+    Background background;
+    background.Hold(true);
+    background.Post(&ran, [&] { ++ran; });
+  }
+  EXPECT_EQ(ran, 0);
+}
+
+TEST(Background, StopWaitsForTheRunningJob) {
+  Background background;
+  std::atomic<bool> started{false}, done{false};
+  background.Post(&done, [&] {
+    started = true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    done = true;
+  });
+  while (!started) std::this_thread::yield();
+  background.Stop();
+  EXPECT_TRUE(done);
+  background.Post(&done, [&] { done = false; });
+  background.Wait(&done);
+  EXPECT_TRUE(done);
+}
+
+}  // namespace
+}  // namespace lathe::rt
