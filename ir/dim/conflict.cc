@@ -24,13 +24,18 @@ class Explainer {
       for (const Fact& f : facts_) all.push_back(f.id);
       if (Contradictory(Claims(all))) conflict.core = all;
     }
-    for (size_t i = 0; i < conflict.core.size();) {
-      Why fewer = conflict.core;
-      fewer.erase(fewer.begin() + static_cast<std::ptrdiff_t>(i));
-      if (Contradictory(Claims(fewer))) {
-        conflict.core = fewer;
-      } else {
-        ++i;
+    // Again until nothing changes, since a smaller set may show what a larger one hid.
+    for (bool changed = true; changed;) {
+      changed = false;
+      for (size_t i = 0; i < conflict.core.size();) {
+        Why fewer = conflict.core;
+        fewer.erase(fewer.begin() + static_cast<std::ptrdiff_t>(i));
+        if (Contradictory(Claims(fewer))) {
+          conflict.core = fewer;
+          changed = true;
+        } else {
+          ++i;
+        }
       }
     }
     conflict.edit = Edit(conflict.core);

@@ -129,7 +129,8 @@ FactSet::~FactSet() = default;
 const std::vector<Fact>& FactSet::facts() const { return impl_->facts; }
 DimContext* FactSet::context() const { return impl_->context; }
 
-absl::StatusOr<FactId> FactSet::Add(const Claim& claim, Standing standing, Source source) {
+absl::StatusOr<FactId> FactSet::Add(const Claim& claim, Standing standing, Source source,
+                                    Conflict* conflict) {
   for (Dim d : {claim.lhs, claim.rhs}) {
     if (!d.ok()) return absl::InvalidArgumentError(d.status().message());
     if (ContextOf(d) != nullptr && ContextOf(d) != impl_->context) {
@@ -159,17 +160,19 @@ absl::StatusOr<FactId> FactSet::Add(const Claim& claim, Standing standing, Sourc
   std::vector<SymbolId> negative;
   if (standing != Standing::kRequired) AppendNegative(claim, &negative);
   Why why;
-  bool conflict = negative.empty() && Contradicts(impl_->Of(true).theory, fact.claim, &why);
-  if (conflict) why.push_back(fact.id);
-  if (!conflict && impl_->Insert(fact, &why)) {
+  bool known = negative.empty() && Contradicts(impl_->Of(true).theory, fact.claim, &why);
+  if (known) why.push_back(fact.id);
+  if (!known && impl_->Insert(fact, &why)) {
     impl_->facts.push_back(std::move(fact));
     return impl_->facts.back().id;
   }
   Canonicalize(&why);
   impl_->facts.push_back(std::move(fact));
-  std::string text = Explain(impl_->context, impl_->facts, why).ToString(*this);
+  Conflict found = Explain(impl_->context, impl_->facts, why);
+  std::string text = found.ToString(*this);
   impl_->facts.pop_back();
-  if (!conflict) impl_->Restore();
+  if (!known) impl_->Restore();
+  if (conflict != nullptr) *conflict = std::move(found);
   return absl::FailedPreconditionError(text);
 }
 

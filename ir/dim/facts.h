@@ -6,8 +6,11 @@
 //   facts.Prove(Eq(Mod(8 * seq, 4), 0)).verdict == Verdict::kProved
 //
 // Theory: interval x congruence x equality (union-find, solved both ways) x finite set, in one
-// fixed point of bounded effort. Every symbol is >= 0 unless a fact with a lower bound below 0 was
-// declared for it with AddSymbol. Copyable; a copy is independent of its original.
+// fixed point of bounded effort. Every symbol is >= 0 unless it was declared or derived with a
+// lower bound below 0 of its own (-5 <= i) or a set with a negative member. What is said of an
+// expression holds wherever the expression is defined: no division by 0, no overflow. Copyable; a
+// copy is independent of its original. Thread-compatible, and asking builds Dims: what DimContext
+// says of building holds for all methods but facts() and context().
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -81,14 +84,18 @@ class FactSet {
 
   // FailedPrecondition with the conflict's text if `claim` contradicts what is known; the fact is
   // then not added. InvalidArgument for a poisoned Dim or a Dim of another context.
-  absl::StatusOr<FactId> Add(const Claim& claim, Standing standing, Source source);
+  // `conflict`, if not null, gets the conflict; in its core the refused fact has the id that it
+  // would have got, facts().size(). A derived fact that follows from others gets `from`.
+  absl::StatusOr<FactId> Add(const Claim& claim, Standing standing, Source source,
+                             Conflict* conflict = nullptr);
   // Adds each claim of a spec about `subject`: "1..8192, % 8 == 0", ">= 1", "in {1,2,4}", "?",
   // or of a free constraint list such as "seq % 64 == 0, batch <= 8" when `subject` is null.
   absl::Status AddSpec(const Dim* subject, std::string_view spec, Source source);
 
   const std::vector<Fact>& facts() const;
   DimContext* context() const;
-  // The copy's symbols and facts in another context, symbols matched by `map` (then by name).
+  // The copy's symbols and facts in another context, symbols matched by `map` (then by name). Ids
+  // stay; a fact that becomes contradictory is listed but not used.
   FactSet CloneInto(DimContext* target, const absl::flat_hash_map<SymbolId, Dim>& map) const;
 
   Interval Range(Dim d) const;

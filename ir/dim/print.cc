@@ -39,7 +39,7 @@ class Printer {
       first = false;
     }
     if (p.terms.empty() || constant_first || p.constant == 0) return;
-    out_ += p.constant < 0 ? " - " : " + ";
+    out_ += Joint(p.constant);
     absl::StrAppend(&out_, Magnitude(p.constant));
   }
 
@@ -47,11 +47,14 @@ class Printer {
     return v < 0 ? 0 - static_cast<uint64_t>(v) : static_cast<uint64_t>(v);
   }
 
+  // -2^63 keeps its sign, since 2^63 alone isn't an int64.
+  static const char* Joint(int64_t v) { return v == INT64_MIN ? " + -" : v < 0 ? " - " : " + "; }
+
   void PrintTerm(const Term& t, bool first) {
     if (first) {
       if (t.coef < 0) out_ += "-";
     } else {
-      out_ += t.coef < 0 ? " - " : " + ";
+      out_ += Joint(t.coef);
     }
     if (Magnitude(t.coef) == 1) {
       // "-a // b" would parse as (-a) // b.

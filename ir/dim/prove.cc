@@ -211,14 +211,13 @@ bool Prover::NonNegative(const LinearForm& form, int depth) {
     FloorDivConst(f.constant, content, &f.constant);
   }
   Why why;
-  Interval r = Probe(theory_, &why).Range(f, depth == 0 ? Probe::kLow : Probe::kBoth);
+  int nesting = depth == 0 ? Probe::kNesting : Probe::kDeepNesting;
+  Interval r = Probe(theory_, &why, nesting).Range(f, Probe::kLow);
   if (r.min >= 0) {
-    why.clear();
-    Probe(theory_, &why).Range(f, Probe::kLow);
     if (why_ != nullptr) Append(why_, why);
     return true;
   }
-  if (depth == 0 || r.max < 0) return false;
+  if (depth == 0 || Probe(theory_, nullptr).Range(f, Probe::kHigh).max < 0) return false;
   // A failed attempt leaves no reasons behind.
   size_t mark = why_ == nullptr ? 0 : why_->size();
   for (size_t i = 0; i < f.terms.size(); ++i) {

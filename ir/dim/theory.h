@@ -133,8 +133,12 @@ class Probe {
  public:
   enum Need : uint8_t { kLow = 1, kHigh = 2, kBoth = 3 };
 
+  // A known sum is used on a sum, another one on what then remains, and so on.
+  static constexpr int kNesting = 2, kDeepNesting = 4;
+
   // `why` may be null.
-  Probe(const Theory& theory, Why* why) : theory_(theory), why_(why) {}
+  Probe(const Theory& theory, Why* why, int nesting = kNesting)
+      : theory_(theory), why_(why), nesting_(nesting) {}
 
   Interval Range(Dim d, Need need = kBoth);
   Interval Range(const LinearForm& f, Need need = kBoth);
@@ -155,7 +159,9 @@ class Probe {
 
   const Theory& theory_;
   Why* why_;
-  int nested_ = 0;  // known sums in use
+  int nesting_;
+  int nested_ = 0;          // known sums in use
+  int linear_steps_ = 400;  // tries of known sums left
   struct Remembered {
     Interval range;
     Why why;

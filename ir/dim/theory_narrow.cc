@@ -265,17 +265,19 @@ bool Narrower::Mono(const Node* n, Interval target, const Why& why) {
   Interval now = Probe(t_, &why_now).Mono(n);
   bool low = target.min > now.min, high = target.max < now.max;
   if (Intersect(now, target).empty()) return t_.Fail(Both(why, why_now));
-  if (!low && !high) return true;
-  Known& k = Slot(n);
-  if (low) {
-    k.range.min = target.min;
-    k.why_min = why;
+  if (low || high) {
+    Known& k = Slot(n);
+    if (low) {
+      k.range.min = target.min;
+      k.why_min = why;
+    }
+    if (high) {
+      k.range.max = target.max;
+      k.why_max = why;
+    }
+    if (!Store(n, &k)) return false;
   }
-  if (high) {
-    k.range.max = target.max;
-    k.why_max = why;
-  }
-  if (!Store(n, &k)) return false;
+  // Also without a change here: the parts may have changed.
   return n->kind == NodeKind::kSymbol || Into(n, Intersect(now, target), Both(why, why_now));
 }
 
@@ -414,12 +416,13 @@ bool Narrower::MonoResidue(const Node* n, Congruence target, const Why& why) {
   Why why_now;
   Congruence now = Probe(t_, &why_now).MonoCongruence(n), met;
   if (!MeetCongruences(now, target, &met)) return t_.Fail(Both(why, why_now));
-  if (met == now) return true;
-  Known& k = Slot(n);
   Why all = Both(why, why_now);
-  k.congruence = met;
-  k.why_congruence = all;
-  if (!Store(n, &k)) return false;
+  if (!(met == now)) {
+    Known& k = Slot(n);
+    k.congruence = met;
+    k.why_congruence = all;
+    if (!Store(n, &k)) return false;
+  }
   if (met.modulus == 0 && !Mono(n, Exactly(met.remainder), all)) return false;
   switch (n->kind) {
     case NodeKind::kMod:

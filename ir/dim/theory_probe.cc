@@ -7,9 +7,6 @@
 namespace lathe::dim {
 namespace {
 
-// A known sum is used on a sum, another one on what then remains, and no more.
-constexpr int kNesting = 2;
-
 // Two different multiples of a linear fact are tried on a sum: one cancels the first shared term.
 int64_t SharedMultiple(absl::Span<const Term> sum, absl::Span<const Term> linear) {
   for (const Term& l : linear) {
@@ -38,7 +35,7 @@ Interval Probe::Range(Dim d, Need need) {
     if (t.coef != 1) r = ScaleInterval(r, t.coef);
     return p.constant == 0 ? r : AddIntervals(r, Exactly(p.constant));
   }
-  if (theory_.linears().empty() || nested_ == kNesting) return Terms(p.terms, p.constant, need);
+  if (theory_.linears().empty() || nested_ == nesting_) return Terms(p.terms, p.constant, need);
   return Range(FormOf(d), need);
 }
 
@@ -59,7 +56,7 @@ Interval Probe::Range(const LinearForm& f, Need need) {
     range = Terms(f.terms, f.constant, need);
     why_ = outer;
   }
-  if (nested_ < kNesting && f.terms.size() > 1) {
+  if (nested_ < nesting_ && f.terms.size() > 1) {
     uint64_t mask = SymbolsOf(f.terms);
     for (const Linear& l : theory_.linears()) {
       if ((l.symbols & mask) != 0) ImproveByLinear(l, f, need, &range, &own);
@@ -74,7 +71,7 @@ void Probe::ImproveByLinear(const Linear& linear, const LinearForm& f, Need need
   int64_t k = SharedMultiple(f.terms, linear.terms);
   LinearForm rest;
   if (k == 0 || k == INT64_MIN || !AddScaled(f, -k, linear.terms, &rest)) return;
-  if (rest.terms.size() > f.terms.size()) return;
+  if (rest.terms.size() > f.terms.size() || linear_steps_-- <= 0) return;
   Why own;
   Why* outer = std::exchange(why_, why_ == nullptr ? nullptr : &own);
   ++nested_;
@@ -200,7 +197,7 @@ Congruence Probe::CongruenceOf(absl::Span<const Term> terms, int64_t constant) {
   for (const Term& t : terms) {
     sum = AddCongruences(sum, ScaleCongruence(MonoCongruence(t.mono), t.coef));
   }
-  if (sum.modulus == 0 || terms.size() < 2 || nested_ == kNesting) return sum;
+  if (sum.modulus == 0 || terms.size() < 2 || nested_ == nesting_) return sum;
   uint64_t mask = SymbolsOf(terms);
   for (const Linear& l : theory_.linears()) {
     if ((l.symbols & mask) == 0 || l.known.congruence.modulus == 1) continue;
