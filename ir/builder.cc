@@ -53,10 +53,10 @@ InferContext Builder::Context(Node* n) {
 
 absl::StatusOr<ValueId> Builder::Append(Node n) {
   n.location = location_;
-  if (static_cast<int64_t>(graph_->num_nodes()) >= kMaxNodes) {
+  if (static_cast<int64_t>(graph_->num_nodes()) >= graph_->max_nodes) {
     return ErrorAt(n, absl::StatusCode::kResourceExhausted,
                    absl::StrCat("the graph has ", graph_->num_nodes(),
-                                " nodes already, the limit is ", kMaxNodes));
+                                " nodes already, the limit is ", graph_->max_nodes));
   }
   InferContext c = Context(&n);
   // What a side's condition makes true may not be remembered beyond it.

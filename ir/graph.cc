@@ -31,6 +31,7 @@ Graph Graph::Clone() const {
   Graph copy(context_);
   *copy.facts_ = *facts_;
   copy.name = name;
+  copy.max_nodes = max_nodes;
   copy.body = body;
   copy.inputs = inputs;
   copy.output_names = output_names;

@@ -91,6 +91,7 @@ class Graph {
   Graph Clone() const;  // shares the DimContext
 
   std::string name;
+  int64_t max_nodes = kMaxNodes;         // more are refused by the builder
   Block body;                            // results = outputs
   std::vector<ValueId> inputs;           // nodes of op `input`, in call order
   std::vector<std::string> output_names; // one per result

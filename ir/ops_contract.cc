@@ -119,7 +119,7 @@ std::vector<OpInfo> ContractOps() {
               "scale is "
               "1/sqrt(d) if not given; a bool mask says what may be seen; causal aligns "
               "bottom-right; a row that sees nothing is 0 (NaN with empty_row_nan).",
-       .example = "y = attention(q, q, q, causal=true)",
+       .example = "y = attention(x, x, x, causal=true)",
        .bound = "(d + t/32 + 32) * eps * max |v|"},
   };
 }

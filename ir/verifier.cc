@@ -29,8 +29,8 @@ class Verifier {
       : graph_(const_cast<Graph&>(graph)), scope_(graph.num_nodes(), kUnseen) {}
 
   absl::Status Run() {
-    if (static_cast<int64_t>(graph_.num_nodes()) > kMaxNodes)
-      return Fault(1, absl::StrCat(graph_.num_nodes(), " nodes, the limit is ", kMaxNodes));
+    if (static_cast<int64_t>(graph_.num_nodes()) > graph_.max_nodes)
+      return Fault(1, absl::StrCat(graph_.num_nodes(), " nodes, the limit is ", graph_.max_nodes));
     LATHE_RETURN_IF_ERROR(CheckBlock(graph_.body, nullptr, 0));
     LATHE_RETURN_IF_ERROR(CheckInputs());
     return CheckOutputs();

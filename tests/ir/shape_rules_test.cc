@@ -136,7 +136,7 @@ TEST_F(ShapeRules, ReshapeKeepsTheCount) {
   EXPECT_EQ(TypeOf(Op::k_reshape, {x}, {.shape = Shape{2, n, 3}}), "f32[2, n, 3]");
   EXPECT_EQ(TypeOf(Op::k_reshape, {x}, {.shape = Shape{6 * n}}), "f32[6*n]");
   EXPECT_EQ(TypeOf(Op::k_reshape, {y}, {.shape = Shape{2 * n, 2 * m + 2}}), "f32[2*n, 2*m + 2]");
-  EXPECT_EQ(TypeOf(Op::k_reshape, {y}, {.shape = Shape{4 * n * m + 4 * n}}), "f32[4*m*n + 4*n]");
+  EXPECT_EQ(TypeOf(Op::k_reshape, {y}, {.shape = Shape{4 * n * m + 4 * n}}), "f32[4*n*m + 4*n]");
   EXPECT_THAT(Required(), IsEmpty());
   EXPECT_THAT(TypeOf(Op::k_reshape, {x}, {.shape = Shape{n, 5}}),
               AllOf(HasSubstr("element counts of [n, 6] and [n, 5]"), HasSubstr("6 and 5 remain")));
@@ -174,12 +174,12 @@ TEST_F(ShapeRules, PadAddsAndMayNotTakeAway) {
   const Dim n = Symbol("n"), m = Symbol("m");
   const ValueId x = In("x", f32, {n, 4});
   EXPECT_EQ(TypeOf(Op::k_pad, {x}, {.low = {1, 0}, .high = {m, 2}, .value = 0.5}),
-            "f32[m + n + 1, 6]");
+            "f32[n + m + 1, 6]");
   EXPECT_THAT(Required(), IsEmpty());
   EXPECT_THAT(TypeOf(Op::k_pad, {x}, {.low = {0, -1}, .high = {0, 2}, .value = 0.0}),
               HasSubstr("padding of axis 1 may not be negative"));
   EXPECT_EQ(TypeOf(Op::k_pad, {x}, {.low = {0, 0}, .high = {m - 2, 0}, .value = 0.0}),
-            "f32[m + n - 2, 4]");
+            "f32[n + m - 2, 4]");
   EXPECT_FALSE(Admits({9, 1}));
   EXPECT_TRUE(Admits({9, 2}));
 }
@@ -187,7 +187,7 @@ TEST_F(ShapeRules, PadAddsAndMayNotTakeAway) {
 TEST_F(ShapeRules, ConcatAddsAlongOneAxis) {
   const Dim n = Symbol("n"), m = Symbol("m");
   const ValueId x = In("x", f32, {n, 4}), y = In("y", f32, {m, 4}), z = In("z", f32, {4, m});
-  EXPECT_EQ(TypeOf(Op::k_concat, {x, y, x}, {.axis = -2}), "f32[m + 2*n, 4]");
+  EXPECT_EQ(TypeOf(Op::k_concat, {x, y, x}, {.axis = -2}), "f32[2*n + m, 4]");
   EXPECT_THAT(Required(), IsEmpty());
   EXPECT_EQ(TypeOf(Op::k_concat, {y, z}, {.axis = 0}), "f32[m + 4, 4]");
   EXPECT_EQ(Required().size(), 1u);

@@ -66,7 +66,8 @@ TEST(Verifier, RegionsBelongToIf) {
 TEST(Verifier, RowsAndTypes) {
   ExpectBroken(7, [](Sample& s) { s.graph.node(s.neg).operands.push_back(s.x); });
   ExpectBroken(7, [](Sample& s) { s.graph.node(s.neg).attrs.axis = 0; });
-  ExpectBroken(7, [](Sample& s) { s.graph.node(s.x).type.dtype = i32; });
+  ExpectBroken(
+      7, [](Sample& s) { s.graph.node(s.x).type.dtype = s.graph.node(s.neg).type.dtype = i32; });
   ExpectBroken(7, [](Sample& s) {
     Node sum{.op = Op::k_sum, .operands = {s.x}, .attrs = {.axes = {-1}}, .type = {f32, {}}};
     s.graph.body.nodes.push_back(s.graph.AppendNode(sum));
