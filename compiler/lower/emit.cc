@@ -1,0 +1,289 @@
+#include "compiler/lower/emit.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+#include "codegen/kernel/math.h"
+#include "compiler/lower/emit_random.h"
+
+namespace lathe::compiler {
+
+using ir::Node;
+using ir::Op;
+using ir::ValueId;
+using kernel::kNoReg;
+using kernel::KOp;
+using kernel::Reg;
+
+bool ElementEmitter::Varies(const Coords& coords) const {
+  return std::any_of(coords.begin(), coords.end(), [this](Dim d) { return Varies(d); });
+}
+
+Reg ElementEmitter::Emit(ValueId v, const Coords& coords) {
+  for (size_t i = blocks_.size(); i-- > 0;)
+    if (auto it = blocks_[i].defined.find(v); it != blocks_[i].defined.end()) return it->second;
+  const Key key{v, predicate_, coords};
+  for (size_t i = blocks_.size(); i-- > 0;)
+    if (auto it = blocks_[i].memo.find(key); it != blocks_[i].memo.end()) return it->second;
+  Reg r;
+  if (scope_.plan().IsBuffer(v)) {
+    r = LoadAt(scope_.Input(v), FlatIndex(scope_.MapShape(graph().type(v).shape), coords));
+  } else {
+    r = Compute(v, coords);
+  }
+  blocks_.back().memo[key] = r;
+  return r;
+}
+
+// Depth is bounded by the number of values that fusion puts into one group.
+Reg ElementEmitter::Compute(ValueId v, const Coords& coords) {
+  const Node& n = graph().node(v);
+  switch (n.op) {
+    case Op::k_constant:
+      return EmitScalarConstant(n);
+    case Op::k_iota:
+      return b().Cast(DimValue(coords[*n.attrs.axis]), n.type.dtype);
+    case Op::k_size:
+      return b().Cast(b().Index(scope_.Map(*n.attrs.dim)), n.type.dtype);
+    case Op::k_random:
+      return EmitRandomElement(b(), n, DimValue(FlatIndex(scope_.MapShape(n.type.shape), coords)));
+    case Op::k_reshape: {
+      ValueId base = v;
+      while (graph().node(base).op == Op::k_reshape && (base == v || !scope_.plan().IsBuffer(base)))
+        base = graph().node(base).operands[0];
+      if (scope_.plan().IsBuffer(base))
+        return LoadAt(scope_.Input(base), FlatIndex(scope_.MapShape(n.type.shape), coords));
+      return Emit(n.operands[0], OperandCoords(graph(), v, coords, scope_.map()));
+    }
+    case Op::k_broadcast:
+    case Op::k_permute:
+    case Op::k_slice:
+      return Emit(n.operands[0], OperandCoords(graph(), v, coords, scope_.map()));
+    case Op::k_pad:
+      return EmitPad(n, coords);
+    case Op::k_concat:
+      return EmitConcat(n, coords);
+    case Op::k_gather:
+      return EmitGather(v, coords);
+    case Op::k_matmul:
+      return EmitMatMul(n, coords);
+    case Op::k_attention:
+      return EmitAttention(n, coords);
+    case Op::k_argmax:
+      return EmitArgmax(n, coords);
+    case Op::k_sum:
+    case Op::k_prod:
+    case Op::k_max:
+    case Op::k_min:
+      return EmitReduction(v, coords);
+    default: {
+      std::vector<Reg> operands;
+      for (ValueId o : n.operands) operands.push_back(Emit(o, coords));
+      return Apply(v, std::move(operands));
+    }
+  }
+}
+
+Reg ElementEmitter::Apply(ValueId v, std::vector<Reg> operands) {
+  const Node& n = graph().node(v);
+  if (n.op == Op::k_cast) return b().Cast(operands[0], n.type.dtype);
+  if (n.op == Op::k_select) return b().Select(operands[0], operands[1], operands[2]);
+  int lanes = 1;
+  for (Reg r : operands) lanes = std::max(lanes, b().type(r).lanes);
+  for (Reg& r : operands) r = b().Splat(r, lanes);
+  return kernel::EmitElementwise(b(), n.op, operands);
+}
+
+Reg ElementEmitter::EmitScalarConstant(const Node& n) {
+  uint64_t bits = 0;
+  std::memcpy(&bits, n.attrs.tensor.raw(), static_cast<size_t>(SizeOf(n.type.dtype)));
+  return b().Bits({n.type.dtype, 1}, bits);
+}
+
+// --- memory
+// ---------------------------------------------------------------------------------------
+
+Reg ElementEmitter::LoadAt(int buffer, Dim flat) {
+  if (!Varies(flat)) {
+    if (predicate_ == kNoReg) return b().Load(buffer, flat);
+    const Reg any = b().type(predicate_).lanes > 1 ? b().Any(predicate_) : predicate_;
+    return b().Load(buffer, flat, 1, 1, any);
+  }
+  const Reg mask = And(axis_.mask, predicate_);
+  Dim stride, rest;
+  if (dim::SplitAffine(flat, axis_.symbol, &stride, &rest))
+    return b().Load(buffer, flat, axis_.lanes, stride, mask);
+  return b().Gather(buffer, DimValue(flat), mask);
+}
+
+void ElementEmitter::StoreAt(int buffer, Dim flat, Reg value) {
+  if (!Varies(flat)) {
+    b().Store(buffer, flat, value);
+    return;
+  }
+  Dim stride = 1, rest;
+  dim::SplitAffine(flat, axis_.symbol, &stride, &rest);
+  b().Store(buffer, flat, b().Splat(value, axis_.lanes), stride, axis_.mask);
+}
+
+Reg ElementEmitter::DimValue(Dim d) {
+  if (!Varies(d)) return b().Index(d);
+  const Reg lane = b().Lane({i64, axis_.lanes});
+  Dim stride, rest;
+  if (dim::SplitAffine(d, axis_.symbol, &stride, &rest)) {
+    const Reg steps = stride == Dim(1) ? lane : b().Bin(KOp::kMul, lane, b().Index(stride));
+    return b().Bin(KOp::kAdd, b().Index(d), steps);
+  }
+  const dim::Expr e = dim::Decompose(d);
+  Reg r = DimValue(e.operands[0]);
+  for (size_t i = 1; i < e.operands.size(); ++i) {
+    const Reg s = DimValue(e.operands[i]);
+    switch (e.kind) {
+      case dim::ExprKind::kAdd:
+        r = b().Bin(KOp::kAdd, r, s);
+        break;
+      case dim::ExprKind::kMul:
+        r = b().Bin(KOp::kMul, r, s);
+        break;
+      case dim::ExprKind::kFloorDiv:
+        r = b().Bin(KOp::kFloorDiv, r, s);
+        break;
+      case dim::ExprKind::kMod:
+        r = b().Bin(KOp::kMod, r, s);
+        break;
+      case dim::ExprKind::kMin:
+        r = b().Bin(KOp::kMin, r, s);
+        break;
+      case dim::ExprKind::kMax:
+        r = b().Bin(KOp::kMax, r, s);
+        break;
+      case dim::ExprKind::kCeilDiv:
+        r = b().Un(KOp::kNeg, b().Bin(KOp::kFloorDiv, b().Un(KOp::kNeg, r), s));
+        break;
+      default:
+        break;
+    }
+  }
+  return r;
+}
+
+// --- piecewise views and gather -----------------------------------------------------------------
+
+Reg ElementEmitter::And(Reg x, Reg y) {
+  if (x == kNoReg) return y;
+  if (y == kNoReg) return x;
+  return b().Bin(KOp::kAnd, x, y);
+}
+
+Reg ElementEmitter::Compare(KOp op, Dim d, Dim bound) {
+  return b().Bin(op, DimValue(d), DimValue(bound));
+}
+
+Reg ElementEmitter::EmitWhere(Reg condition, ValueId v, const Coords& coords) {
+  const Reg outer = predicate_;
+  predicate_ = And(predicate_, condition);
+  const Reg r = Emit(v, coords);
+  predicate_ = outer;
+  return r;
+}
+
+Reg ElementEmitter::EmitPad(const Node& n, const Coords& coords) {
+  const Shape operand = scope_.MapShape(graph().type(n.operands[0]).shape);
+  Coords inner = coords;
+  Reg inside = kNoReg;
+  for (size_t i = 0; i < coords.size(); ++i) {
+    inner[i] = coords[i] - scope_.Map(n.attrs.low[i]);
+    if (n.attrs.low[i] != Dim(0)) inside = And(inside, Compare(KOp::kGe, inner[i], 0));
+    if (n.attrs.high[i] != Dim(0)) inside = And(inside, Compare(KOp::kLt, inner[i], operand[i]));
+  }
+  const Reg r = EmitWhere(inside, n.operands[0], inner);
+  if (inside == kNoReg) return r;
+  const double fill = n.attrs.value.value_or(0);
+  const Reg outside = IsFloat(n.type.dtype) ? b().Float({n.type.dtype, 1}, fill)
+                                            : b().Int({n.type.dtype, 1}, int64_t(fill));
+  return b().Select(inside, r, outside);
+}
+
+Reg ElementEmitter::EmitConcat(const Node& n, const Coords& coords) {
+  const size_t axis = static_cast<size_t>(*n.attrs.axis);
+  std::vector<Dim> begin{0};
+  for (ValueId o : n.operands)
+    begin.push_back(begin.back() + scope_.Map(graph().type(o).shape[axis]));
+  Reg r = kNoReg;
+  for (size_t k = n.operands.size(); k-- > 0;) {
+    Coords inner = coords;
+    inner[axis] = coords[axis] - begin[k];
+    const bool last = k + 1 == n.operands.size();
+    const Reg below = last ? kNoReg : Compare(KOp::kLt, coords[axis], begin[k + 1]);
+    const Reg above = k == 0 ? kNoReg : Compare(KOp::kGe, coords[axis], begin[k]);
+    const Reg part = EmitWhere(And(above, below), n.operands[k], inner);
+    r = last ? part : b().Select(below, part, r);
+  }
+  return r;
+}
+
+Reg ElementEmitter::EmitGather(ValueId v, const Coords& coords) {
+  const Node& n = graph().node(v);
+  const ir::ValueType& data = graph().type(n.operands[0]);
+  const size_t axis = static_cast<size_t>(*n.attrs.axis);
+  const size_t index_rank = graph().type(n.operands[1]).shape.size();
+  const Coords index_coords(coords.begin() + axis, coords.begin() + axis + index_rank);
+  const Reg index = b().Cast(Emit(n.operands[1], index_coords), i64);
+  const Dim extent = scope_.Map(data.shape[axis]);
+  const Reg bound = b().Index(extent), zero = b().Int({i64, 1}, 0);
+  const Reg wrapped =
+      b().Select(b().Bin(KOp::kLt, index, zero), b().Bin(KOp::kAdd, index, bound), index);
+  Reg bad = b().Bin(KOp::kOr, b().Bin(KOp::kLt, wrapped, zero), b().Bin(KOp::kGe, wrapped, bound));
+  const bool vector = b().type(bad).lanes > 1;
+  bad = And(bad, predicate_ != kNoReg && !vector && b().type(predicate_).lanes > 1
+                     ? b().Any(predicate_)
+                     : predicate_);
+  if (vector) bad = And(bad, axis_.mask);
+  EmitGatherFailure(v, index_coords, bad, index);
+
+  Coords at(coords.begin(), coords.begin() + axis);
+  at.push_back(vector ? Dim(0) : b().Bind("row", wrapped));
+  at.insert(at.end(), coords.begin() + axis + index_rank, coords.end());
+  const Shape shape = scope_.MapShape(data.shape);
+  const Dim flat = FlatIndex(shape, at);
+  const int buffer = scope_.Input(n.operands[0]);
+  if (!vector) return LoadAt(buffer, flat);
+  const Dim stride = Volume({shape.begin() + axis + 1, shape.end()});
+  const Reg position =
+      b().Bin(KOp::kAdd, DimValue(flat), b().Bin(KOp::kMul, wrapped, b().Index(stride)));
+  return b().Gather(buffer, position, And(axis_.mask, predicate_));
+}
+
+void ElementEmitter::EmitGatherFailure(ValueId v, const Coords& index_coords, Reg bad, Reg index) {
+  const Node& n = graph().node(v);
+  const Shape shape = scope_.MapShape(graph().type(n.operands[1]).shape);
+  const Dim extent = scope_.Map(graph().type(n.operands[0]).shape[*n.attrs.axis]);
+  const std::string text = "gather: index out of range";
+  if (b().type(bad).lanes == 1) {
+    const Dim position = FlatIndex(shape, index_coords);
+    const bool scalar_position = !Varies(position);
+    b().If(bad, [&] { b().Fail(text, index, scalar_position ? position : Dim(0), extent); });
+    return;
+  }
+  // The cold path finds the lane.
+  b().If(b().Any(bad), [&] {
+    Open();
+    b().For("lane", 0, axis_.mask == kNoReg ? Dim(axis_.lanes) : axis_.count, 1, [&](Dim lane) {
+      Coords one;
+      const Dim here = b().dims()->SymbolDim(axis_.symbol) + lane;
+      for (Dim d : index_coords)
+        one.push_back(dim::Substitute(d, {{axis_.symbol, here}}, b().dims()));
+      ElementEmitter scalar(scope_, VectorAxis{});
+      const Reg i = b().Cast(scalar.Emit(n.operands[1], one), i64);
+      const Reg low = b().Bin(KOp::kLt, i, b().Index(Dim(0) - extent));
+      const Reg high = b().Bin(KOp::kGe, i, b().Index(extent));
+      b().If(b().Bin(KOp::kOr, low, high),
+             [&] { b().Fail(text, i, FlatIndex(shape, one), extent); });
+    });
+    b().Fail(text, b().Int({i64, 1}, 0), 0, extent);
+    Close();
+  });
+}
+
+}  // namespace lathe::compiler

@@ -1,0 +1,95 @@
+#pragma once
+// ElementEmitter: the value of an element, or of a vector of neighbouring elements, as Kernel IR.
+// It follows views by substitution of coordinates, computes what has no buffer, and loads what has
+// one.
+//
+//   ElementEmitter e(scope, VectorAxis{symbol of j, 32, mask});
+//   Reg r = e.Emit(v, {i, j});     // lanes j, j+1, ..; scalar if nothing depends on j
+#include <functional>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "compiler/lower/scope.h"
+
+namespace lathe::compiler {
+
+// Which symbol of the coordinates runs along the lanes; a coordinate holds the symbol's value at
+// lane 0.
+struct VectorAxis {
+  dim::SymbolId symbol = 0;
+  int lanes = 1;                      // 1: everything is scalar and the symbol is not looked at
+  kernel::Reg mask = kernel::kNoReg;  // lanes that exist; kNoReg: all do. Lane 0 always exists.
+  Dim count = 0;                      // with a mask: how many lanes exist
+};
+
+class ElementEmitter {
+ public:
+  ElementEmitter(KernelScope& scope, VectorAxis axis) : scope_(scope), axis_(axis) { Open(); }
+
+  // The element at `coords` (in the kernel's context); lanes() lanes or scalar.
+  kernel::Reg Emit(ir::ValueId v, const Coords& coords);
+  // The same, computed even if `v` has a buffer (the group that writes it).
+  kernel::Reg Compute(ir::ValueId v, const Coords& coords);
+  // Within the current block `v` is this register, whatever the coordinates.
+  void Define(ir::ValueId v, kernel::Reg r) { blocks_.back().defined[v] = r; }
+  // An element op on registers that are there already.
+  kernel::Reg Apply(ir::ValueId v, std::vector<kernel::Reg> operands);
+
+  // Brackets every body of a For or If that is built meanwhile: its registers end with it.
+  void Open() { blocks_.emplace_back(); }
+  void Close() { blocks_.pop_back(); }
+
+  // Loads buffer element `flat`, along the lanes if it depends on the vector symbol.
+  kernel::Reg LoadAt(int buffer, Dim flat);
+  // Stores lanes at `flat`, masked; a scalar is splat.
+  void StoreAt(int buffer, Dim flat, kernel::Reg value);
+  // The value of a Dim along the lanes (i64); scalar if it doesn't depend on the vector symbol.
+  kernel::Reg DimValue(Dim d);
+
+ private:
+  struct Key {
+    ir::ValueId value;
+    kernel::Reg mask;
+    Coords coords;
+    friend bool operator==(const Key&, const Key&) = default;
+    template <typename H>
+    friend H AbslHashValue(H h, const Key& k) {
+      return H::combine(std::move(h), k.value, k.mask, k.coords);
+    }
+  };
+  struct BlockScope {
+    absl::flat_hash_map<Key, kernel::Reg> memo;
+    absl::flat_hash_map<ir::ValueId, kernel::Reg> defined;
+  };
+
+  kernel::Reg EmitScalarConstant(const ir::Node& n);
+  kernel::Reg EmitPad(const ir::Node& n, const Coords& coords);
+  kernel::Reg EmitConcat(const ir::Node& n, const Coords& coords);
+  kernel::Reg EmitGather(ir::ValueId v, const Coords& coords);
+  void EmitGatherFailure(ir::ValueId v, const Coords& index_coords, kernel::Reg bad,
+                         kernel::Reg index);
+  kernel::Reg EmitRandom(const ir::Node& n, const Coords& coords);
+  kernel::Reg EmitMatMul(const ir::Node& n, const Coords& coords);
+  kernel::Reg EmitAttention(const ir::Node& n, const Coords& coords);
+  kernel::Reg EmitReduction(ir::ValueId v, const Coords& coords);
+  kernel::Reg EmitArgmax(const ir::Node& n, const Coords& coords);
+  Coords ReductionCoords(const ir::Node& n, const Coords& coords) const;
+  // `v` at `coords`, touching memory only where `condition` (bool; kNoReg: everywhere) holds.
+  kernel::Reg EmitWhere(kernel::Reg condition, ir::ValueId v, const Coords& coords);
+  kernel::Reg And(kernel::Reg a, kernel::Reg b);  // kNoReg: true
+  kernel::Reg Compare(kernel::KOp op, Dim d, Dim bound);
+  bool Varies(Dim d) const { return axis_.lanes > 1 && dim::DependsOn(d, axis_.symbol); }
+  bool Varies(const Coords& coords) const;
+  kernel::KernelBuilder& b() { return scope_.b(); }
+  const ir::Graph& graph() const { return scope_.graph(); }
+
+  KernelScope& scope_;
+  VectorAxis axis_;
+  // A predicate from pad or concat around the current value: loads must not touch memory where it
+  // is false. Vector or scalar bool; kNoReg: none.
+  kernel::Reg predicate_ = kernel::kNoReg;
+  std::vector<BlockScope> blocks_;
+};
+
+}  // namespace lathe::compiler

@@ -1,0 +1,58 @@
+#pragma once
+// Fusion: splits a graph into groups, each of which becomes one kernel, and decides which values
+// get a buffer. Everything else is computed inside the group that uses it.
+//
+// Kinds: pointwise (any index map, also pad, concat, gather), row (reductions over one space with
+// all that is computed on it between and after: softmax, norms), GEMM with its epilogue, attention
+// with the views behind it. A value joins a group only if its other operands exist before the group
+// starts, so groups depend on each other in one direction.
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "ir/graph.h"
+
+namespace lathe::compiler {
+
+enum class GroupKind : uint8_t { kPointwise, kRow, kGemm, kAttention };
+const char* Name(GroupKind kind);
+
+struct Group {
+  GroupKind kind = GroupKind::kPointwise;
+  ir::ValueId anchor = ir::kNoValue;  // the matmul, attention, first reduction, or pointwise root
+  std::vector<ir::ValueId> members;   // in order; without values that are inlined from outside
+  std::vector<ir::ValueId> outputs;   // members that get a buffer
+  // kRow: all reductions of the group reduce `axes` of `space`.
+  Shape space;
+  std::vector<int64_t> axes;
+};
+
+// The groups in execution order, with `if`s on sizes between them.
+struct FusedItem {
+  enum Kind : uint8_t { kGroup, kIf, kElse, kEndIf } kind = kGroup;
+  int group = -1;                   // kGroup
+  ir::ValueId node = ir::kNoValue;  // the `if`
+};
+
+struct FusionPlan {
+  std::vector<Group> groups;
+  std::vector<FusedItem> items;
+  std::vector<bool> buffered;  // by ValueId: input, constant, or written by a group or an if
+  bool IsBuffer(ir::ValueId v) const { return buffered[v]; }
+  std::string ToString(const ir::Graph& graph) const;
+};
+
+// `graph` holds primitives only (ExpandComposites has run).
+FusionPlan Fuse(const ir::Graph& graph);
+
+// True for a matmul that the GEMM schedule takes: f32, constant right-hand side of rank 2.
+bool IsGemm(const ir::Graph& graph, ir::ValueId v);
+// True for a reduction that a row group takes: the last axis is among the reduced ones.
+bool IsRowReduction(const ir::Graph& graph, ir::ValueId v);
+bool IsReduction(ir::Op op);
+// Index maps that cost nothing: broadcast, reshape, permute, slice.
+bool IsView(ir::Op op);
+// The axes that a reduction or argmax reduces.
+std::vector<int64_t> ReducedAxes(const ir::Node& n);
+
+}  // namespace lathe::compiler

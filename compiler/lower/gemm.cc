@@ -1,0 +1,236 @@
+// GEMM with constant weights and its epilogue. Weights are packed once into panels [N/nr][K][nr];
+// tasks are blocks of rows by blocks of panels; micro-kernels write their tile into the result, and
+// after the last block of K the epilogue runs over the tile while it is in the nearest cache.
+//
+// Two schedules: `tiles` serves any number of rows; `strips`, for at most kStripRows rows, works on
+// several panels at once, since a tile of so few rows would wait for its own accumulators.
+#include "compiler/lower/gemm.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "compiler/lower/emit.h"
+#include "compiler/lower/micro.h"
+#include "compiler/lower/space.h"
+
+namespace lathe::compiler {
+namespace {
+
+using ir::Node;
+using ir::ValueId;
+using kernel::kNoReg;
+using kernel::Reg;
+
+constexpr int64_t kMaxDepth = 512;  // of one block of K: its panel stays near the core
+constexpr int64_t kTaskColumns = 192;
+constexpr int kTilesPerTask = 4;  // row tiles of a task
+
+class GemmLowering {
+ public:
+  GemmLowering(const LowerContext& c, const Group& group)
+      : c_(c),
+        group_(group),
+        product_(c.graph.node(group.anchor)),
+        weights_(c.graph.type(product_.operands[1])),
+        tile_(F32Tile(c.target)),
+        scope_(c, absl::StrCat("gemm_", group.members.size())),
+        b_(scope_.b()),
+        depth_(weights_.shape[0].constant()),
+        columns_(weights_.shape[1].constant()),
+        panels_((columns_ + tile_.width - 1) / tile_.width) {}
+
+  LoweredKernel Run() {
+    const Shape& lhs = c_.graph.type(product_.operands[0]).shape;
+    graph_rows_ = Volume(Shape(lhs.begin(), lhs.end() - 1));
+    rows_ = scope_.Param("rows", graph_rows_);
+    const bool strips = c_.query.Ask(graph_rows_ <= kStripRows);
+    if (strips) b_.Assume(rows_ <= kStripRows);
+    MakeRuns();
+    OpenBuffers();
+
+    const int64_t width = strips ? 4 * tile_.width : kTaskColumns;
+    const int64_t panels_per_task = std::max<int64_t>(1, width / tile_.width);
+    const int64_t column_blocks = (panels_ + panels_per_task - 1) / panels_per_task;
+    const int64_t rows_per_task = kTilesPerTask * tile_.max_rows;
+    const Dim row_blocks = strips ? Dim(1) : CeilDiv(rows_, rows_per_task);
+    const Dim graph_row_blocks = strips ? Min(graph_rows_, 1) : CeilDiv(graph_rows_, rows_per_task);
+    const Dim row_block = column_blocks == 1 ? b_.task() : FloorDiv(b_.task(), column_blocks);
+    const Dim column_block = column_blocks == 1 ? Dim(0) : Mod(b_.task(), column_blocks);
+    const Dim first_panel = column_block * panels_per_task;
+    const Dim last_panel = Min(first_panel + panels_per_task, panels_);
+    if (strips) {
+      Strips(first_panel, last_panel);
+    } else {
+      // Blocks of rows differ by at most one row.
+      const Dim divisor = Max(row_blocks, 1);
+      const Dim begin = FloorDiv(rows_ * row_block, divisor);
+      const Dim end = FloorDiv(rows_ * (row_block + 1), divisor);
+      Tiles(begin, end, first_panel, last_panel);
+    }
+    const Dim work = graph_rows_ * std::max<int64_t>(1, depth_ * columns_ / 45);
+    return scope_.Finish(
+        graph_row_blocks * column_blocks, (strips ? Min(rows_, 1) : row_blocks) * column_blocks,
+        work,
+        strips ? absl::StrCat("strips of 4 panels, ", tile_.width, " wide")
+               : absl::StrCat("tiles ", tile_.max_rows, "x", tile_.width, ", k ", block_depth_));
+  }
+
+ private:
+  // Leading axes that the epilogue may walk as one row number.
+  void MakeRuns() {
+    const Shape& shape = product_.type.shape;
+    const std::vector<ValueId> inside = ComputedInside(c_, group_.members);
+    const std::vector<bool> merge = MergeableAxes(c_, shape, inside, group_.members);
+    for (size_t i = 0; i + 1 < shape.size(); ++i) {
+      if (i > 0 && merge[i - 1]) {
+        runs_.back().push_back(i);
+      } else {
+        runs_.push_back({i});
+      }
+    }
+    for (const AxisRun& run : runs_) row_shape_.push_back(scope_.Param("n", RunExtent(shape, run)));
+  }
+
+  void OpenBuffers() {
+    ValueId base = product_.operands[0];
+    while (!c_.plan.IsBuffer(base)) base = c_.graph.node(base).operands[0];
+    lhs_ = scope_.Input(base);
+    packed_ = scope_.Packed(product_.operands[1], tile_.width, panels_ * depth_ * tile_.width);
+    out_ = scope_.Output(group_.outputs[0]);
+    if (columns_ % tile_.width != 0)
+      edge_ =
+          scope_.Scratch("edge", f32, tile_.max_rows * tile_.width, tile_.max_rows * tile_.width);
+    const int64_t blocks = std::max<int64_t>(1, (depth_ + kMaxDepth - 1) / kMaxDepth);
+    block_depth_ = std::max<int64_t>(1, ((depth_ + blocks - 1) / blocks + 3) / 4 * 4);
+  }
+
+  MicroCall Call(Dim row, Dim panel, Dim k, Dim depth) {
+    MicroCall call;
+    call.a = lhs_;
+    call.b = packed_;
+    call.c = out_;
+    call.a_offset = row * depth_ + k;
+    call.b_offset = panel * (depth_ * tile_.width) + k * tile_.width;
+    call.c_offset = row * columns_ + panel * tile_.width;
+    call.lda = depth_;
+    call.ldc = columns_;
+    call.k = depth;
+    call.accumulate = k == Dim(0) ? Dim(0) : Min(k, 1);
+    return call;
+  }
+
+  void Tiles(Dim begin, Dim end, Dim first_panel, Dim last_panel) {
+    const int64_t whole = columns_ / tile_.width;
+    auto block = [&](Dim k, Dim depth, bool always_last) {
+      b_.For("panel", first_panel, Min(last_panel, whole), 1, [&](Dim panel) {
+        ForEachTile(b_, end - begin, tile_.max_rows, [&](Dim at, Dim rows) {
+          EmitMicroSwitch(b_, c_.micro, tile_, rows, tile_.max_rows,
+                          Call(begin + at, panel, k, depth));
+          auto epilogue = [&] { Epilogue(begin + at, rows, panel * tile_.width, tile_.width); };
+          if (always_last) {
+            epilogue();
+          } else if (group_.members.size() > 1) {
+            b_.If(k + block_depth_ >= depth_, epilogue);
+          }
+        });
+      });
+    };
+    if (depth_ <= block_depth_) {
+      block(0, depth_, true);
+    } else {
+      b_.For("k", 0, depth_, block_depth_,
+             [&](Dim k) { block(k, Min(block_depth_, depth_ - k), false); });
+    }
+    if (columns_ % tile_.width != 0)
+      b_.If(last_panel > whole, [&] { EdgePanel(begin, end, whole); });
+  }
+
+  // The last panel is narrower than a tile: through scratch, K in one piece.
+  void EdgePanel(Dim begin, Dim end, int64_t panel) {
+    ForEachTile(b_, end - begin, tile_.max_rows, [&](Dim at, Dim rows) {
+      MicroCall call = Call(begin + at, panel, 0, depth_);
+      call.c = edge_;
+      call.c_offset = 0;
+      call.ldc = tile_.width;
+      EmitMicroSwitch(b_, c_.micro, tile_, rows, tile_.max_rows, call);
+      EdgeRows(begin + at, rows, panel);
+    });
+  }
+
+  void EdgeRows(Dim row, Dim rows, int64_t panel) {
+    const int64_t left = columns_ - panel * tile_.width;
+    b_.Barrier();
+    b_.For("r", 0, rows, 1, [&](Dim r) {
+      const Reg mask = b_.Mask(left, tile_.width);
+      const Reg x = b_.Load(edge_, r * tile_.width, tile_.width);
+      b_.Store(out_, (row + r) * columns_ + panel * tile_.width, x, 1, mask);
+    });
+    Epilogue(row, rows, panel * tile_.width, left);
+  }
+
+  void Strips(Dim first_panel, Dim last_panel) {
+    const int64_t whole = columns_ / tile_.width;
+    const Dim end = Min(last_panel, whole);
+    const Dim quads = FloorDiv(Max(end - first_panel, 0), 4);
+    auto strip = [&](Dim panel, int panels) {
+      MicroCall call = Call(0, panel, 0, depth_);
+      call.panels = panels;
+      call.panel_stride = depth_ * tile_.width;
+      EmitMicroSwitch(b_, c_.micro, tile_, rows_, kStripRows, call);
+      Epilogue(0, rows_, panel * tile_.width, panels * tile_.width);
+    };
+    b_.For("strip", 0, quads, 1, [&](Dim s) { strip(first_panel + s * 4, 4); });
+    b_.For("panel", first_panel + quads * 4, end, 1, [&](Dim panel) { strip(panel, 1); });
+    if (columns_ % tile_.width != 0) b_.If(last_panel > whole, [&] { EdgePanel(0, rows_, whole); });
+  }
+
+  // The chain of elementwise values behind the product, in place, over rows x width columns.
+  void Epilogue(Dim row, Dim rows, Dim column, int64_t width) {
+    if (group_.members.size() == 1) return;
+    const int lanes = static_cast<int>(std::min<int64_t>(32, tile_.width));
+    b_.For("r", row, row + rows, 1, [&](Dim r) {
+      Coords coords(product_.type.shape.size(), Dim(0));
+      const Coords at = Delinearize(row_shape_, r);
+      for (size_t i = 0; i < runs_.size(); ++i) SetRun(runs_[i], at[i], &coords);
+      b_.For("j", column, column + width, lanes, [&](Dim j) {
+        dim::SymbolId symbol = 0;
+        dim::IsSymbol(j, &symbol);
+        const Dim left = column + width - j;
+        const Reg mask = width % lanes == 0 ? kNoReg : b_.Mask(left, lanes);
+        ElementEmitter e(scope_, VectorAxis{symbol, lanes, mask, left});
+        coords.back() = j;
+        const Dim flat = r * columns_ + j;
+        e.Define(group_.anchor, e.LoadAt(out_, flat));
+        for (size_t i = 1; i < group_.members.size(); ++i) {
+          const ValueId m = group_.members[i];
+          std::vector<Reg> operands;
+          for (ValueId o : c_.graph.node(m).operands) operands.push_back(e.Emit(o, coords));
+          e.Define(m, e.Apply(m, std::move(operands)));
+        }
+        e.StoreAt(out_, flat, e.Emit(group_.outputs[0], coords));
+      });
+    });
+  }
+
+  const LowerContext& c_;
+  const Group& group_;
+  const Node& product_;
+  const ir::ValueType& weights_;
+  const TileShape tile_;
+  KernelScope scope_;
+  kernel::KernelBuilder& b_;
+  const int64_t depth_, columns_, panels_;
+  int64_t block_depth_ = 1;
+  Dim graph_rows_, rows_;
+  std::vector<AxisRun> runs_;
+  Shape row_shape_;
+  int lhs_ = 0, packed_ = 0, out_ = 0, edge_ = 0;
+};
+
+}  // namespace
+
+LoweredKernel LowerGemm(const LowerContext& c, const Group& group) {
+  return GemmLowering(c, group).Run();
+}
+
+}  // namespace lathe::compiler

@@ -1,0 +1,177 @@
+#include "compiler/lower/index_map.h"
+
+#include <algorithm>
+#include <string>
+
+#include "compiler/lower/fuse.h"
+
+namespace lathe::compiler {
+
+using ir::Graph;
+using ir::Node;
+using ir::Op;
+using ir::ValueId;
+
+Dim Volume(const Shape& shape) {
+  Dim volume = 1;
+  for (Dim d : shape) volume = volume * d;
+  return volume;
+}
+
+Shape MapShape(const Shape& shape, const DimMap& map) {
+  Shape mapped;
+  for (Dim d : shape) mapped.push_back(map(d));
+  return mapped;
+}
+
+Dim FlatIndex(const Shape& shape, const Coords& coords) {
+  Dim flat = 0;
+  for (size_t i = 0; i < shape.size(); ++i) flat = flat * shape[i] + coords[i];
+  return flat;
+}
+
+Coords Delinearize(const Shape& shape, Dim flat) {
+  Coords coords(shape.size(), Dim(0));
+  Dim rest = flat;
+  for (size_t i = shape.size(); i-- > 0;) {
+    const bool outermost =
+        std::all_of(shape.begin(), shape.begin() + i, [](Dim d) { return d == Dim(1); });
+    if (shape[i] == Dim(1) || shape[i] == Dim(0)) continue;
+    if (outermost) {  // in range, so nothing is left above it
+      coords[i] = rest;
+      break;
+    }
+    // An extent of 0 has no elements, but a masked path may still compute coordinates.
+    const Dim extent = shape[i].is_constant() ? shape[i] : Max(shape[i], 1);
+    coords[i] = Mod(rest, extent);
+    rest = FloorDiv(rest, extent);
+  }
+  return coords;
+}
+
+Coords ReshapeCoords(const Shape& from, const Shape& to, const Coords& to_coords) {
+  Coords result;
+  size_t i = 0, j = 0;
+  while (i < from.size() || j < to.size()) {
+    // The smallest runs from[i..a) and to[j..b) of equal product.
+    size_t best_a = from.size(), best_b = to.size();
+    bool found = false;
+    for (size_t total = 1; total <= from.size() - i + to.size() - j && !found; ++total) {
+      for (size_t na = 0; na <= total && !found; ++na) {
+        const size_t a = i + na, b = j + (total - na);
+        if (a > from.size() || b > to.size()) continue;
+        if (na == 0 || na == total) {  // only extents of 1 may stand alone
+          const Shape& side = na == 0 ? to : from;
+          const size_t at = na == 0 ? j : i;
+          if (total != 1 || side[at] != Dim(1)) continue;
+        } else if (Volume({from.begin() + i, from.begin() + a}) !=
+                   Volume({to.begin() + j, to.begin() + b})) {
+          continue;
+        }
+        best_a = a;
+        best_b = b;
+        found = true;
+      }
+    }
+    const Shape run_from(from.begin() + i, from.begin() + best_a);
+    const Shape run_to(to.begin() + j, to.begin() + best_b);
+    const Coords run_coords(to_coords.begin() + j, to_coords.begin() + best_b);
+    for (Dim d : Delinearize(run_from, FlatIndex(run_to, run_coords))) result.push_back(d);
+    i = best_a;
+    j = best_b;
+  }
+  return result;
+}
+
+Coords OperandCoords(const Graph& graph, ValueId v, const Coords& coords, const DimMap& map) {
+  const Node& n = graph.node(v);
+  const Shape operand = MapShape(graph.type(n.operands[0]).shape, map);
+  const Shape shape = MapShape(n.type.shape, map);
+  switch (n.op) {
+    case Op::k_broadcast: {
+      Coords result(operand.size(), Dim(0));
+      for (size_t i = 0; i < operand.size(); ++i) {
+        const Dim to = shape[n.attrs.axes[i]], c = coords[n.attrs.axes[i]];
+        if (operand[i] == to) {
+          result[i] = c;
+        } else if (operand[i] != Dim(1)) {
+          result[i] = c * Min(operand[i] - 1, 1);  // extent 1 or equal: stride 0 or 1
+        }
+      }
+      return result;
+    }
+    case Op::k_reshape:
+      return ReshapeCoords(operand, shape, coords);
+    case Op::k_permute: {
+      Coords result(operand.size(), Dim(0));
+      for (size_t i = 0; i < coords.size(); ++i) result[n.attrs.axes[i]] = coords[i];
+      return result;
+    }
+    case Op::k_slice: {
+      Coords result = coords;
+      for (size_t i = 0; i < coords.size(); ++i)
+        result[i] = map(n.attrs.starts[i]) + coords[i] * n.attrs.steps[i];
+      return result;
+    }
+    default:
+      return coords;
+  }
+}
+
+Dim IndexUnderViews(const Graph& graph, ValueId v, ValueId base, const Coords& coords,
+                    const DimMap& map) {
+  Coords at = coords;
+  while (v != base) {
+    const Node& n = graph.node(v);
+    if (n.op == Op::k_reshape) {  // down to `base` by reshapes only: the position stays
+      ValueId w = v;
+      while (w != base && graph.node(w).op == Op::k_reshape) w = graph.node(w).operands[0];
+      if (w == base) return FlatIndex(MapShape(n.type.shape, map), at);
+    }
+    at = OperandCoords(graph, v, at, map);
+    v = n.operands[0];
+  }
+  return FlatIndex(MapShape(graph.type(base).shape, map), at);
+}
+
+bool IsStrided(const Graph& graph, ValueId v, ValueId base) {
+  const size_t rank = graph.type(v).shape.size();
+  Coords coords;
+  for (size_t i = 0; i < rank; ++i)
+    coords.push_back(graph.dims()->Symbol("_coord" + std::to_string(i)));
+  Dim rest = IndexUnderViews(graph, v, base, coords, [](Dim d) { return d; });
+  for (Dim c : coords) {
+    dim::SymbolId id = 0;
+    dim::IsSymbol(c, &id);
+    Dim stride, without;
+    if (!dim::SplitAffine(rest, id, &stride, &without)) return false;
+    for (Dim other : coords) {
+      dim::IsSymbol(other, &id);
+      if (dim::DependsOn(stride, id)) return false;
+    }
+    if (c == coords.back() && stride != Dim(1)) return false;
+    rest = without;
+  }
+  return true;
+}
+
+bool IsRowBroadcast(const Graph& graph, ValueId v, const Shape& space,
+                    const std::vector<int64_t>& axes) {
+  const Node& n = graph.node(v);
+  if (n.op != Op::k_broadcast || n.type.shape != space) return false;
+  const Shape& operand = graph.type(n.operands[0]).shape;
+  std::vector<bool> seen(space.size(), false);
+  for (size_t i = 0; i < operand.size(); ++i) {
+    const int64_t to = n.attrs.axes[i];
+    const bool reduced = std::find(axes.begin(), axes.end(), to) != axes.end();
+    if (operand[i] != (reduced ? Dim(1) : space[to])) return false;
+    seen[to] = true;
+  }
+  for (size_t a = 0; a < space.size(); ++a) {
+    const bool reduced = std::find(axes.begin(), axes.end(), static_cast<int64_t>(a)) != axes.end();
+    if (!reduced && !seen[a]) return false;
+  }
+  return true;
+}
+
+}  // namespace lathe::compiler

@@ -1,0 +1,44 @@
+#pragma once
+// Index maps: how the element of a view at given coordinates is found in its operand. Pure
+// arithmetic on Dims; `DimMap` carries a graph's Dims into the kernel's context (or is the
+// identity).
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "ir/graph.h"
+
+namespace lathe::compiler {
+
+using Coords = std::vector<Dim>;
+using DimMap = std::function<Dim(Dim)>;
+
+// Row-major position of `coords` in `shape`.
+Dim FlatIndex(const Shape& shape, const Coords& coords);
+// Coordinates of row-major position `flat`.
+Coords Delinearize(const Shape& shape, Dim flat);
+Dim Volume(const Shape& shape);
+Shape MapShape(const Shape& shape, const DimMap& map);
+
+// For a view node (broadcast, reshape, permute, slice): coordinates in its operand of the element
+// at `coords` of its result.
+Coords OperandCoords(const ir::Graph& graph, ir::ValueId v, const Coords& coords,
+                     const DimMap& map);
+// A reshape's coordinates: dims are matched in runs of equal product, so that no // or % appears
+// where a run has one operand dim.
+Coords ReshapeCoords(const Shape& from, const Shape& to, const Coords& to_coords);
+
+// Row-major position in `base` of element `coords` of `v`, following views; `base` is v or the
+// operand of a chain of views. Reshapes of `base` itself keep the flat position.
+Dim IndexUnderViews(const ir::Graph& graph, ir::ValueId v, ir::ValueId base, const Coords& coords,
+                    const DimMap& map);
+
+// True if that position is affine in every coordinate, with strides that no coordinate occurs in
+// and that is 1 for the last one.
+bool IsStrided(const ir::Graph& graph, ir::ValueId v, ir::ValueId base);
+
+// True for a broadcast from one element a row to the whole row space.
+bool IsRowBroadcast(const ir::Graph& graph, ir::ValueId v, const Shape& space,
+                    const std::vector<int64_t>& axes);
+
+}  // namespace lathe::compiler

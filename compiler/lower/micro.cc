@@ -1,0 +1,116 @@
+#include "compiler/lower/micro.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+
+namespace lathe::compiler {
+namespace {
+
+using kernel::BufferKind;
+using kernel::KernelBuilder;
+using kernel::Reg;
+
+// FMAs between two tests of the loop's end, so that tiny tiles are not bound by the loop.
+constexpr int kMinFmasPerTrip = 16;
+
+std::shared_ptr<const kernel::Kernel> Build(MicroLhs lhs, int rows, int panels,
+                                            const TileShape& tile) {
+  KernelBuilder b(absl::StrCat("micro_", rows, "x", panels * tile.width,
+                               lhs == MicroLhs::kColumnMajor ? "_t" : ""));
+  b.SetMicro();
+  const Dim lda = b.Size("lda"), ldc = b.Size("ldc"), depth = b.Size("k");
+  const Dim accumulate = b.Size("accumulate");
+  const Dim panel_stride = panels > 1 ? b.Size("panel_stride") : Dim(0);
+  const bool row_major = lhs == MicroLhs::kRowMajor;
+  const Dim a_extent = Max(row_major ? (rows - 1) * lda + depth : (depth - 1) * lda + rows, 0);
+  const int width = tile.width;
+  const int a = b.Buffer("a", f32, BufferKind::kInput, a_extent);
+  const int w = b.Buffer("b", f32, BufferKind::kInput, (panels - 1) * panel_stride + depth * width);
+  const int c = b.Buffer("c", f32, BufferKind::kInOut, (rows - 1) * ldc + panels * width);
+  const int vectors = width / tile.lanes;
+
+  const Reg zero = b.Float({f32, tile.lanes}, 0);
+  std::vector<int> acc;
+  for (int i = 0; i < rows * panels * vectors; ++i) acc.push_back(b.Var(zero));
+  auto c_index = [&](int r, int v) { return r * ldc + v * tile.lanes; };
+  const int per_row = panels * vectors;
+  b.If(accumulate >= 1, [&] {
+    for (int r = 0; r < rows; ++r)
+      for (int v = 0; v < per_row; ++v)
+        b.Set(acc[r * per_row + v], b.Load(c, c_index(r, v), tile.lanes));
+  });
+  auto step = [&](Dim k) {
+    std::vector<Reg> right;
+    for (int p = 0; p < panels; ++p)
+      for (int v = 0; v < vectors; ++v)
+        right.push_back(b.Load(w, p * panel_stride + k * width + v * tile.lanes, tile.lanes));
+    for (int r = 0; r < rows; ++r) {
+      const Reg left = b.Splat(b.Load(a, row_major ? r * lda + k : k * lda + r), tile.lanes);
+      for (int v = 0; v < per_row; ++v) {
+        const int var = acc[r * per_row + v];
+        b.Set(var, b.Fma(left, right[v], b.Get(var)));
+      }
+    }
+  };
+  const int unroll = std::max(1, kMinFmasPerTrip / (rows * per_row));
+  const Dim whole = depth - Mod(depth, unroll);
+  b.For("k", 0, whole, unroll, [&](Dim k) {
+    for (int u = 0; u < unroll; ++u) step(k + u);
+  });
+  if (unroll > 1) b.For("k", whole, depth, 1, step);
+  for (int r = 0; r < rows; ++r)
+    for (int v = 0; v < per_row; ++v) b.Store(c, c_index(r, v), b.Get(acc[r * per_row + v]));
+  return b.Finish();
+}
+
+}  // namespace
+
+TileShape F32Tile(const ScheduleTarget& target) {
+  const int lanes = target.native_lanes(f32);
+  return {target.num_vector_registers >= 32 ? 12 : 6, 2 * lanes, lanes};
+}
+
+std::shared_ptr<const kernel::Kernel> MicroKernels::Get(MicroLhs lhs, int rows, int panels,
+                                                        const TileShape& tile) {
+  absl::MutexLock lock(&mutex_);
+  auto& made = made_[{lhs, rows, panels, tile.width}];
+  if (made == nullptr) made = Build(lhs, rows, panels, tile);
+  return made;
+}
+
+void EmitMicroCall(KernelBuilder& b, MicroKernels& micro, const TileShape& tile, int rows,
+                   const MicroCall& call) {
+  std::vector<Dim> sizes{call.lda, call.ldc, call.k, call.accumulate};
+  if (call.panels > 1) sizes.push_back(call.panel_stride);
+  b.Call(micro.Get(call.lhs, rows, call.panels, tile),
+         {{call.a, call.a_offset}, {call.b, call.b_offset}, {call.c, call.c_offset}},
+         std::move(sizes));
+}
+
+void EmitMicroSwitch(KernelBuilder& b, MicroKernels& micro, const TileShape& tile, Dim rows,
+                     int max_rows, const MicroCall& call) {
+  // Binary decision over low..high; the most frequent full tile is asked for first.
+  std::function<void(int, int)> choose = [&](int low, int high) {
+    if (low == high) return EmitMicroCall(b, micro, tile, low, call);
+    const int middle = (low + high) / 2;
+    b.If(
+        rows <= middle, [&] { choose(low, middle); }, [&] { choose(middle + 1, high); });
+  };
+  if (max_rows == 1) return choose(1, 1);
+  b.If(
+      Eq(rows, max_rows), [&] { choose(max_rows, max_rows); }, [&] { choose(1, max_rows - 1); });
+}
+
+void ForEachTile(KernelBuilder& b, Dim count, int max_rows,
+                 const std::function<void(Dim begin, Dim rows)>& body) {
+  const Dim tiles = CeilDiv(count, max_rows);
+  const Dim divisor = tiles.is_constant() ? tiles : Max(tiles, 1);
+  b.For("tile", 0, tiles, 1, [&](Dim t) {
+    const Dim begin = FloorDiv(count * t, divisor);
+    body(begin, FloorDiv(count * (t + 1), divisor) - begin);
+  });
+}
+
+}  // namespace lathe::compiler

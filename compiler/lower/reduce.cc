@@ -1,0 +1,94 @@
+#include "compiler/lower/reduce.h"
+
+#include <bit>
+#include <limits>
+
+namespace lathe::compiler {
+
+using ir::Op;
+using kernel::KernelBuilder;
+using kernel::KOp;
+using kernel::KType;
+using kernel::Reg;
+
+namespace {
+
+template <typename T>
+T Identity(Op op) {
+  using Limits = std::numeric_limits<T>;
+  switch (op) {
+    case Op::k_sum:
+      return std::is_floating_point_v<T> ? static_cast<T>(-0.0) : T{0};
+    case Op::k_prod:
+      return T{1};
+    case Op::k_max:
+      return Limits::has_infinity ? static_cast<T>(-Limits::infinity()) : Limits::lowest();
+    default:
+      return Limits::has_infinity ? Limits::infinity() : Limits::max();
+  }
+}
+
+}  // namespace
+
+uint64_t ReductionIdentityBits(Op op, DType dtype) {
+  switch (dtype) {
+    case DType::kF32:
+      return std::bit_cast<uint32_t>(Identity<float>(op));
+    case DType::kF64:
+      return std::bit_cast<uint64_t>(Identity<double>(op));
+    case DType::kI32:
+      return static_cast<uint32_t>(Identity<int32_t>(op));
+    case DType::kI64:
+      return static_cast<uint64_t>(Identity<int64_t>(op));
+    case DType::kBool:
+      return op == Op::k_prod || op == Op::k_min;
+  }
+  return 0;
+}
+
+Reg ReductionIdentity(KernelBuilder& b, Op op, KType type) {
+  return b.Bits(type, ReductionIdentityBits(op, type.dtype));
+}
+
+KOp ReductionOp(Op op) {
+  switch (op) {
+    case Op::k_sum:
+      return KOp::kAdd;
+    case Op::k_prod:
+      return KOp::kMul;
+    case Op::k_max:
+      return KOp::kMax;
+    default:
+      return KOp::kMin;
+  }
+}
+
+KOp LaneReductionOp(Op op) {
+  switch (op) {
+    case Op::k_sum:
+      return KOp::kReduceAdd;
+    case Op::k_prod:
+      return KOp::kReduceMul;
+    case Op::k_max:
+      return KOp::kReduceMax;
+    default:
+      return KOp::kReduceMin;
+  }
+}
+
+Reg FinishReduction(KernelBuilder& b, Op op, Reg value, Dim count) {
+  const KType type = b.type(value);
+  if (op != Op::k_sum || !IsFloat(type.dtype)) return value;
+  if (count.is_constant() && count != Dim(0)) return value;
+  const Reg empty = b.Bin(KOp::kEq, b.Index(count), b.Int({i64, 1}, 0));
+  return b.Select(empty, b.Float({type.dtype, 1}, 0), value);
+}
+
+Reg IsBetterMax(KernelBuilder& b, Reg x, Reg old) {
+  const Reg greater = b.Bin(KOp::kGt, x, old);
+  if (!IsFloat(b.type(x).dtype)) return greater;
+  const Reg first_nan = b.Bin(KOp::kAnd, b.Bin(KOp::kNe, x, x), b.Bin(KOp::kEq, old, old));
+  return b.Bin(KOp::kOr, greater, first_nan);
+}
+
+}  // namespace lathe::compiler

@@ -1,0 +1,21 @@
+#pragma once
+// What every reduction kernel shares: identities, combining ops, and how a sum of nothing ends.
+#include "codegen/kernel/builder.h"
+#include "ir/op.h"
+
+namespace lathe::compiler {
+
+// The identity, splat: -0.0 for float sums (so that a sum of -0.0s stays -0.0), 1, -inf or the
+// least value, +inf or the greatest.
+kernel::Reg ReductionIdentity(kernel::KernelBuilder& b, ir::Op op, kernel::KType type);
+uint64_t ReductionIdentityBits(ir::Op op, DType dtype);
+// kAdd, kMul, kMax, kMin.
+kernel::KOp ReductionOp(ir::Op op);
+// kReduceAdd, ..
+kernel::KOp LaneReductionOp(ir::Op op);
+// A float sum over no elements is +0.0.
+kernel::Reg FinishReduction(kernel::KernelBuilder& b, ir::Op op, kernel::Reg value, Dim count);
+// argmax: `x`, which comes after `old`, takes its place: it is greater, or the first NaN.
+kernel::Reg IsBetterMax(kernel::KernelBuilder& b, kernel::Reg x, kernel::Reg old);
+
+}  // namespace lathe::compiler

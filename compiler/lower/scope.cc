@@ -1,0 +1,104 @@
+#include "compiler/lower/scope.h"
+
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+namespace lathe::compiler {
+
+using ir::ValueId;
+using kernel::BufferKind;
+
+KernelScope::KernelScope(const LowerContext& c, const std::string& name)
+    : graph_(c.graph), plan_(c.plan), query_(c.query), builder_(name) {}
+
+Dim KernelScope::Map(Dim d) {
+  if (d.is_constant()) return d;
+  if (auto it = params_.find(d); it != params_.end()) return it->second;
+  if (auto it = mapped_.find(d); it != mapped_.end()) return it->second;
+  for (dim::SymbolId s : dim::FreeSymbols(d)) {
+    if (symbols_.contains(s)) continue;
+    const Dim symbol = graph_.dims()->SymbolDim(s);
+    if (const std::optional<int64_t> value = query_.Constant(symbol)) {
+      symbols_[s] = *value;
+      continue;
+    }
+    symbols_[s] = builder_.Size(absl::StrCat("n", sizes_.size()));
+    sizes_.push_back(symbol);
+  }
+  const Dim mapped = dim::Substitute(d, symbols_, builder_.dims());
+  mapped_[d] = mapped;
+  return mapped;
+}
+
+Shape KernelScope::MapShape(const Shape& s) { return compiler::MapShape(s, map()); }
+
+Dim KernelScope::Param(const std::string& name, Dim graph_dim) {
+  if (graph_dim.is_constant()) return graph_dim;
+  if (auto it = params_.find(graph_dim); it != params_.end()) return it->second;
+  if (const std::optional<int64_t> value = query_.Constant(graph_dim))
+    return params_[graph_dim] = *value;
+  const Dim size = builder_.Size(absl::StrCat(name, sizes_.size()));
+  sizes_.push_back(graph_dim);
+  params_[graph_dim] = size;
+  dim::SymbolId id = 0;
+  if (dim::IsSymbol(graph_dim, &id)) symbols_[id] = size;
+  return size;
+}
+
+int KernelScope::Add(const std::string& name, DType dtype, BufferKind kind, Dim elements,
+                     KernelArg arg) {
+  args_.push_back(std::move(arg));
+  return builder_.Buffer(name, dtype, kind, elements);
+}
+
+int KernelScope::Input(ValueId v) {
+  if (auto it = buffers_.find(v); it != buffers_.end()) return it->second;
+  const ir::ValueType& type = graph_.type(v);
+  KernelArg arg;
+  arg.value = v;
+  const int id = Add(absl::StrCat("in", args_.size()), type.dtype, BufferKind::kInput,
+                     Volume(MapShape(type.shape)), arg);
+  buffers_[v] = id;
+  return id;
+}
+
+int KernelScope::Output(ValueId v) {
+  const ir::ValueType& type = graph_.type(v);
+  KernelArg arg;
+  arg.value = v;
+  return Add(absl::StrCat("out", args_.size()), type.dtype, BufferKind::kOutput,
+             Volume(MapShape(type.shape)), arg);
+}
+
+int KernelScope::Packed(ValueId v, int64_t panel_width, Dim elements) {
+  KernelArg arg;
+  arg.kind = KernelArg::kPackedConstant;
+  arg.value = v;
+  arg.packing = Packing::kPanels;
+  arg.panel_width = panel_width;
+  return Add(absl::StrCat("packed", args_.size()), graph_.type(v).dtype, BufferKind::kInput,
+             elements, arg);
+}
+
+int KernelScope::Scratch(const std::string& name, DType dtype, Dim elements, Dim graph_elements) {
+  KernelArg arg;
+  arg.kind = KernelArg::kScratch;
+  arg.scratch_bytes = graph_elements * SizeOf(dtype);
+  return Add(name, dtype, BufferKind::kWorkerScratch, elements, arg);
+}
+
+LoweredKernel KernelScope::Finish(Dim tasks, Dim kernel_tasks, Dim work, std::string schedule) {
+  builder_.Tasks(kernel_tasks);
+  LoweredKernel lowered;
+  lowered.args = std::move(args_);
+  lowered.sizes = std::move(sizes_);
+  lowered.tasks = tasks;
+  lowered.work = work;
+  lowered.schedule = std::move(schedule);
+  lowered.kernel = builder_.Finish();
+  return lowered;
+}
+
+}  // namespace lathe::compiler

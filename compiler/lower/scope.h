@@ -1,0 +1,56 @@
+#pragma once
+// KernelScope: one kernel under construction and how it sees the graph: graph symbols become the
+// kernel's sizes, buffered values its buffers, both on first use.
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "codegen/kernel/builder.h"
+#include "compiler/lower/fuse.h"
+#include "compiler/lower/index_map.h"
+#include "compiler/lower/lower.h"
+
+namespace lathe::compiler {
+
+class KernelScope {
+ public:
+  KernelScope(const LowerContext& c, const std::string& name);
+
+  const ir::Graph& graph() const { return graph_; }
+  const FusionPlan& plan() const { return plan_; }
+  kernel::KernelBuilder& b() { return builder_; }
+
+  // A graph Dim over the kernel's sizes.
+  Dim Map(Dim d);
+  Shape MapShape(const Shape& s);
+  DimMap map() {
+    return [this](Dim d) { return Map(d); };
+  }
+  // A size parameter that stands for a whole expression ("rows" for batch*seq), so that kernels
+  // which differ only in how it is made share code. Sizes with one value are constants.
+  Dim Param(const std::string& name, Dim graph_dim);
+
+  int Input(ir::ValueId v);   // the buffer that holds `v`, read
+  int Output(ir::ValueId v);  // written (and readable)
+  int Packed(ir::ValueId v, int64_t panel_width, Dim elements);
+  int Scratch(const std::string& name, DType dtype, Dim elements, Dim graph_elements);
+
+  // Closes the kernel; `tasks` and `work` are over the graph's symbols.
+  LoweredKernel Finish(Dim tasks, Dim kernel_tasks, Dim work, std::string schedule);
+
+ private:
+  int Add(const std::string& name, DType dtype, kernel::BufferKind kind, Dim elements,
+          KernelArg arg);
+
+  const ir::Graph& graph_;
+  const FusionPlan& plan_;
+  DimQuery& query_;
+  kernel::KernelBuilder builder_;
+  absl::flat_hash_map<dim::SymbolId, Dim> symbols_;
+  absl::flat_hash_map<Dim, Dim> params_, mapped_;
+  absl::flat_hash_map<ir::ValueId, int> buffers_;
+  std::vector<KernelArg> args_;
+  std::vector<Dim> sizes_;
+};
+
+}  // namespace lathe::compiler

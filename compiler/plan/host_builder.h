@@ -1,0 +1,31 @@
+#pragma once
+// Puts lowered groups together into a version's host program: steps, buffers, memory plan, dim
+// program.
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "compiler/lower/lower.h"
+#include "compiler/plan/weights.h"
+#include "runtime/version.h"
+
+namespace lathe::compiler {
+
+struct HostContext {
+  const ir::Graph& graph;
+  const FusionPlan& plan;
+  const dim::FactSet& facts;  // declared, with the version's guard
+  int num_symbols;            // of the function's entry plan: slots 0..n-1
+  WeightStore& weights;
+  // The machine code of a kernel, from the cache or compiled now.
+  std::function<absl::StatusOr<std::shared_ptr<rt::Artefact>>(const kernel::Kernel&)> compile;
+  // Lowers a group of the plan, or a copy.
+  std::function<absl::StatusOr<LoweredKernel>(const Group&)> lower;
+  std::function<absl::StatusOr<LoweredKernel>(ir::ValueId from, ir::ValueId to)> lower_copy;
+};
+
+// Fills `version`'s program, groups and code_bytes.
+absl::Status BuildHostProgram(const HostContext& c, rt::Version* version);
+
+}  // namespace lathe::compiler

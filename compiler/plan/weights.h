@@ -1,0 +1,29 @@
+#pragma once
+// Packed weights: a function of (content, type, packing, target), owned by the engine, shared by
+// all versions and programs.
+//
+// Cache key: hash of the content + shape + panel width.
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
+#include "compiler/lower/lowered.h"
+#include "lathe/tensor.h"
+#include "runtime/host_program.h"
+
+namespace lathe::compiler {
+
+class WeightStore {
+ public:
+  // The packed form of a contiguous f32 [K, N] matrix; kept alive by whoever holds it.
+  absl::StatusOr<rt::Constant> Panels(const Tensor& weights, int64_t panel_width);
+
+ private:
+  absl::Mutex mutex_;
+  std::map<std::string, std::weak_ptr<const void>> packed_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace lathe::compiler

@@ -1,0 +1,130 @@
+#include "compiler/specialize/specializer.h"
+
+#include <chrono>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "compiler/lower/gemm.h"
+#include "compiler/lower/index_map.h"
+#include "compiler/plan/host_builder.h"
+
+namespace lathe::compiler {
+
+absl::StatusOr<std::shared_ptr<CompilerBackend>> CompilerBackend::Create(
+    const EngineOptions& options) {
+  if (!options.cpu.empty() && options.cpu != "avx2")
+    return absl::InvalidArgumentError(
+        absl::StrCat("EngineOptions::cpu is \"", options.cpu, "\"; known: \"\" and \"avx2\""));
+  const llvm_target::CpuTarget cpu =
+      options.cpu == "avx2" ? llvm_target::Avx2Target() : llvm_target::HostTarget();
+  absl::StatusOr<std::unique_ptr<llvm_target::LlvmCompiler>> llvm =
+      llvm_target::LlvmCompiler::Create(cpu);
+  if (!llvm.ok()) return llvm.status();
+  auto backend = std::make_shared<CompilerBackend>();
+  backend->llvm_ = *std::move(llvm);
+  backend->target_ = {cpu.vector_bytes, cpu.num_vector_registers};
+  return backend;
+}
+
+void CompilerBackend::AddCounters(EngineCounters* c) const {
+  const llvm_target::CompileCounters counters = llvm_->counters();
+  c->compiles += counters.modules;
+  c->compiles_in_calls += counters.in_calls;
+}
+
+Specializer::Specializer(std::weak_ptr<rt::EngineState> engine,
+                         std::shared_ptr<CompilerBackend> backend,
+                         std::shared_ptr<const ir::Graph> graph, const CompileOptions& options)
+    : engine_(std::move(engine)),
+      backend_(std::move(backend)),
+      graph_(std::move(graph)),
+      options_(options),
+      num_symbols_(graph_->dims()->num_symbols()) {}
+
+const FusionPlan& Specializer::plan() {
+  if (!plan_) plan_ = Fuse(*graph_);
+  return *plan_;
+}
+
+absl::StatusOr<LoweredKernel> Specializer::Lower(const dim::FactSet& facts, const Group& group) {
+  DimQuery query(facts);
+  return LowerGroup({*graph_, plan(), backend_->target(), query, backend_->micro()}, group);
+}
+
+absl::StatusOr<std::shared_ptr<const rt::Version>> Specializer::BuildGeneric() {
+  rt::VersionRequest request;
+  request.why = "no guard: serves every admitted size";
+  request.order = 0;
+  return BuildWith(request, "generic");
+}
+
+absl::StatusOr<std::shared_ptr<const rt::Version>> Specializer::Build(
+    const rt::VersionRequest& request) {
+  return BuildWith(request,
+                   absl::StrJoin(request.guard, ", ", [](std::string* out, const Claim& c) {
+                     absl::StrAppend(out, c.ToString());
+                   }));
+}
+
+absl::StatusOr<std::shared_ptr<const rt::Version>> Specializer::BuildWith(
+    const rt::VersionRequest& request, std::string name) {
+  const std::shared_ptr<rt::EngineState> engine = engine_.lock();
+  if (engine == nullptr) return absl::FailedPreconditionError("the engine is gone");
+  const auto start = std::chrono::steady_clock::now();
+  dim::FactSet facts = graph_->facts();
+  for (const Claim& c : request.guard) {
+    const auto added = facts.Add(c, dim::Standing::kDeclared, {"guard of version " + name, ""});
+    if (!added.ok()) return added.status();
+  }
+  auto version = std::make_shared<rt::Version>();
+  version->name = std::move(name);
+  version->why = request.why;
+  version->guard = request.guard;
+  version->order = request.order;
+  const std::string target = backend_->llvm().target().Identity();
+  const HostContext host{
+      .graph = *graph_,
+      .plan = plan(),
+      .facts = facts,
+      .num_symbols = num_symbols_,
+      .weights = backend_->weights(),
+      .compile =
+          [&](const kernel::Kernel& k) {
+            return engine->cache.GetOrMake(
+                absl::StrCat(kernel::Fingerprint(k), " ", target, " full"),
+                [&] { return backend_->llvm().Compile(k, llvm_target::Tier::kFull); });
+          },
+      .lower = [&](const Group& group) { return Lower(facts, group); },
+      .lower_copy = [&](ir::ValueId from, ir::ValueId to) -> absl::StatusOr<LoweredKernel> {
+        DimQuery query(facts);
+        return LowerCopy({*graph_, plan(), backend_->target(), query, backend_->micro()}, from, to);
+      }};
+  absl::Status status = BuildHostProgram(host, version.get());
+  if (!status.ok()) return status;
+  version->build_seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return version;
+}
+
+std::vector<rt::VersionRequest> Specializer::Propose() {
+  std::vector<rt::VersionRequest> requests;
+  if (options_.strategy != Strategy::kAuto) return requests;
+  std::vector<Dim> seen;
+  for (const Group& g : plan().groups) {
+    if (g.kind != GroupKind::kGemm) continue;
+    const Shape& lhs = graph_->type(graph_->node(g.anchor).operands[0]).shape;
+    const Dim rows = Volume(Shape(lhs.begin(), lhs.end() - 1));
+    if (std::find(seen.begin(), seen.end(), rows) != seen.end()) continue;
+    seen.push_back(rows);
+    const Claim few = rows <= kStripRows;
+    if (graph_->facts().Prove(few).verdict == dim::Verdict::kProved) continue;
+    if (graph_->facts().Proves(Not(few))) continue;
+    requests.push_back({{few},
+                        "products of few rows work on several panels at once",
+                        static_cast<int>(requests.size()) + 1});
+  }
+  return requests;
+}
+
+}  // namespace lathe::compiler
