@@ -87,7 +87,6 @@ void KernelEmitter::EmitMicroFunction() {
   for (Dim size : k_.sizes) {
     dims_.Bind(dim::Decompose(size).symbol, f_->getArg(argument++), /*nonnegative=*/false);
   }
-  dims_.Bind(k_.task, b_.getInt64(0), /*nonnegative=*/true);
   EmitBlock(k_.body);
   b_.CreateRetVoid();
 }

@@ -133,11 +133,9 @@ Value* EmitBoolBinary(Builder& b, KOp op, Value* x, Value* y) {
   switch (op) {
     case KOp::kAnd:
     case KOp::kMin:
-    case KOp::kMul:
       return b.CreateAnd(x, y);
     case KOp::kOr:
     case KOp::kMax:
-    case KOp::kAdd:
       return b.CreateOr(x, y);
     case KOp::kXor:
       return b.CreateXor(x, y);
@@ -171,9 +169,9 @@ Value* EmitUnary(Builder& b, KOp op, DType type, Value* a) {
     case KOp::kSqrt:
       return Intrinsic1(b, llvm::Intrinsic::sqrt, a);
     case KOp::kFloor:
-      return IsFloat(type) ? Intrinsic1(b, llvm::Intrinsic::floor, a) : a;
+      return Intrinsic1(b, llvm::Intrinsic::floor, a);
     case KOp::kRound:
-      return IsFloat(type) ? Intrinsic1(b, llvm::Intrinsic::roundeven, a) : a;
+      return Intrinsic1(b, llvm::Intrinsic::roundeven, a);
     case KOp::kNot:
       return b.CreateNot(a);
     default:

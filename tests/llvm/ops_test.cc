@@ -1,0 +1,148 @@
+// Every op on every element type and lane count gives the evaluator's bits, special values
+// included.
+#include <gtest/gtest.h>
+
+#include "absl/strings/str_cat.h"
+#include "tests/llvm/harness.h"
+
+namespace lathe::llvm_target {
+namespace {
+
+using kernel::BufferKind;
+using kernel::KernelBuilder;
+using kernel::KOp;
+using kernel::KType;
+using kernel::Reg;
+
+constexpr DType kTypes[] = {DType::kBool, DType::kI32, DType::kI64, DType::kF32, DType::kF64};
+
+bool Between(KOp op, KOp first, KOp last) { return op >= first && op <= last; }
+
+// Operand counts 1 to 3: ops on registers only.
+int Arity(KOp op) {
+  if (Between(op, KOp::kNeg, KOp::kAny)) return 1;
+  if (Between(op, KOp::kAdd, KOp::kGe)) return 2;
+  return Between(op, KOp::kSelect, KOp::kFma) ? 3 : 0;
+}
+
+bool HasType(KOp op, DType t, int lanes) {
+  if (op == KOp::kSplat || op == KOp::kCast || op == KOp::kBitcast) return false;  // tested apart
+  if (op == KOp::kAny) return t == DType::kBool;
+  if (Between(op, KOp::kReduceAdd, KOp::kReduceMax)) {
+    const bool arithmetic = op == KOp::kReduceAdd || op == KOp::kReduceMul;
+    return (lanes & (lanes - 1)) == 0 && !(arithmetic && t == DType::kBool);
+  }
+  if (Between(op, KOp::kSqrt, KOp::kRound) || op == KOp::kFma) return IsFloat(t);
+  if (Between(op, KOp::kShl, KOp::kSar)) return IsInt(t);
+  if (op == KOp::kNot || Between(op, KOp::kAnd, KOp::kXor)) return !IsFloat(t);
+  const bool arithmetic = op == KOp::kNeg || op == KOp::kAbs || Between(op, KOp::kAdd, KOp::kMod);
+  return !(arithmetic && t == DType::kBool);
+}
+
+// One kernel that applies all ops of the type to each group of `lanes` elements of x, y and z.
+struct OpsKernel {
+  std::shared_ptr<kernel::Kernel> kernel;
+  std::vector<DType> outputs;
+};
+
+OpsKernel MakeOpsKernel(DType t, int lanes) {
+  OpsKernel made;
+  KernelBuilder b(absl::StrCat("ops_", Name(t), "_", lanes));
+  const Dim n = b.Size("n");
+  const int x = b.Buffer("x", t, BufferKind::kInput, n);
+  const int y = b.Buffer("y", t, BufferKind::kInput, n);
+  const int z = b.Buffer("z", t, BufferKind::kInput, n);
+  b.Tasks(FloorDiv(n, lanes));
+  const Dim at = b.task() * lanes;
+  const Reg vx = b.Load(x, at, lanes), vy = b.Load(y, at, lanes), vz = b.Load(z, at, lanes);
+  const auto store = [&](const std::string& name, Reg r) {
+    const DType type = b.type(r).dtype;
+    const int out = b.Buffer(name, type, BufferKind::kOutput, n);
+    made.outputs.push_back(type);
+    b.Store(out, at, r);
+  };
+  for (int i = 0; i <= static_cast<int>(KOp::kFma); ++i) {
+    const KOp op = static_cast<KOp>(i);
+    const int arity = Arity(op);
+    if (arity == 0 || !HasType(op, t, lanes)) continue;
+    if (op == KOp::kSelect) {
+      store("select", b.Select(b.Bin(KOp::kLt, vx, vy), vy, vz));
+    } else if (op == KOp::kFma) {
+      store("fma", b.Fma(vx, vy, vz));
+    } else if (arity == 2) {
+      store(kernel::Name(op), b.Bin(op, vx, vy));
+    } else if (op == KOp::kAny) {
+      store("any", b.Any(vx));
+    } else if (Between(op, KOp::kReduceAdd, KOp::kReduceMax)) {
+      store(kernel::Name(op), b.Reduce(op, vx));
+    } else {
+      store(kernel::Name(op), b.Un(op, vx));
+    }
+  }
+  for (DType to : kTypes) {
+    if (to != t) store(absl::StrCat("cast_", Name(to)), b.Cast(vx, to));
+    if (to != t && SizeOf(to) == SizeOf(t) && t != DType::kBool) {
+      store(absl::StrCat("bitcast_", Name(to)), b.Bitcast(vx, to));
+    }
+  }
+  store("splat", b.Splat(b.Load(x, at), lanes));
+  store("var", b.Get(b.Var(vy)));
+  if (IsInt(t)) store("lane", b.Lane({t, lanes}));
+  made.kernel = b.Finish();
+  return made;
+}
+
+class OpsTest : public ::testing::TestWithParam<std::tuple<DType, int>> {};
+
+TEST_P(OpsTest, BitsOfTheEvaluator) {
+  const auto [t, lanes] = GetParam();
+  OpsKernel made = MakeOpsKernel(t, lanes);
+  // All pairs of special values; the third operand runs along.
+  const std::vector<uint64_t> special = SpecialValues(t);
+  std::vector<uint64_t> x, y, z;
+  for (size_t i = 0; i < special.size(); ++i) {
+    for (size_t j = 0; j < special.size(); ++j) {
+      x.push_back(special[i]);
+      y.push_back(special[j]);
+      z.push_back(special[(i * 3 + j * 7) % special.size()]);
+    }
+  }
+  while (x.size() % static_cast<size_t>(lanes) != 0) {
+    x.push_back(special[1]);
+    y.push_back(special[0]);
+    z.push_back(special[1]);
+  }
+  const int64_t n = static_cast<int64_t>(x.size());
+  std::vector<TestBuffer> buffers = {TestBuffer::OfBits(t, x), TestBuffer::OfBits(t, y),
+                                     TestBuffer::OfBits(t, z)};
+  for (DType out : made.outputs) buffers.push_back(TestBuffer::Canaries(out, n));
+  Agreement(made.kernel).Check(buffers, {n}, n / lanes, "ops");
+}
+
+INSTANTIATE_TEST_SUITE_P(All, OpsTest,
+                         ::testing::Combine(::testing::ValuesIn(kTypes),
+                                            ::testing::Values(1, 2, 3, 8, 16, 32, 64)),
+                         [](const auto& info) {
+                           return absl::StrCat(Name(std::get<0>(info.param)), "x",
+                                               std::get<1>(info.param));
+                         });
+
+TEST(Rounding, NothingIsContractedOrReassociated) {
+  // a * b + c with a product that isn't exact: one rounding differs from two.
+  KernelBuilder b("contract");
+  const Dim n = b.Size("n");
+  const int x = b.Buffer("x", f32, BufferKind::kInput, n);
+  const int y = b.Buffer("y", f32, BufferKind::kOutput, n);
+  b.Tasks(1);
+  const Reg v = b.Load(x, 0, 16);
+  const Reg sum = b.Bin(KOp::kSub, b.Bin(KOp::kMul, v, v), b.Bin(KOp::kMul, v, v));
+  const Reg product = b.Bin(KOp::kMul, v, v);
+  b.Store(y, 0, b.Bin(KOp::kAdd, b.Bin(KOp::kAdd, product, b.Float({f32, 16}, -1)), sum));
+  std::vector<float> values(16);
+  for (int i = 0; i < 16; ++i) values[i] = 1 + static_cast<float>(i) * 1.1920929e-07f * 3;
+  Agreement(b.Finish())
+      .Check({TestBuffer::Of(f32, values), TestBuffer::Canaries(f32, 16)}, {16}, 1, "contract");
+}
+
+}  // namespace
+}  // namespace lathe::llvm_target
