@@ -19,7 +19,14 @@ using dim::SymbolId;
 
 class Printer {
  public:
-  explicit Printer(const Graph& graph) : graph_(graph), labels_(graph.num_nodes()) {}
+  explicit Printer(const Graph& graph) : graph_(graph), labels_(graph.num_nodes()) {
+    // Inputs stand where they were made, unless that isn't the order of the call.
+    std::vector<ValueId> in_body;
+    for (const ValueId v : graph.body.nodes) {
+      if (graph.node(v).op == Op::k_input) in_body.push_back(v);
+    }
+    inputs_first_ = in_body != graph.inputs;
+  }
 
   std::string Run() {
     MakeLabels();
@@ -27,12 +34,6 @@ class Printer {
       absl::StrAppend(&out_, "program ", PlainOrQuoted(graph_.name), "\n");
     }
     PrintFacts();
-    // Inputs stand where they were made, unless that isn't the order of the call.
-    std::vector<ValueId> in_body;
-    for (const ValueId v : graph_.body.nodes) {
-      if (graph_.node(v).op == Op::k_input) in_body.push_back(v);
-    }
-    inputs_first_ = in_body != graph_.inputs;
     if (inputs_first_) {
       for (const ValueId v : graph_.inputs) PrintNode(v, 0);
     }
@@ -58,18 +59,10 @@ class Printer {
     size_t count = 0;
     absl::flat_hash_set<std::string> taken;
     std::vector<bool> counted(graph_.num_nodes(), false);
-    if (graph_.body.nodes.empty() || !InputsInOrder()) {
+    if (inputs_first_) {
       for (const ValueId v : graph_.inputs) LabelNode(v, &count, &taken, &counted);
     }
     LabelBlock(graph_.body, &count, &taken, &counted);
-  }
-
-  bool InputsInOrder() const {
-    std::vector<ValueId> in_body;
-    for (const ValueId v : graph_.body.nodes) {
-      if (graph_.node(v).op == Op::k_input) in_body.push_back(v);
-    }
-    return in_body == graph_.inputs;
   }
 
   void LabelBlock(const Block& block, size_t* count, absl::flat_hash_set<std::string>* taken,
@@ -131,11 +124,16 @@ class Printer {
     for (const ValueId v : graph_.inputs) AddSymbols(graph_.type(v).shape);
     absl::flat_hash_map<SymbolId, std::vector<const Fact*>> alone;
     std::vector<const Fact*> together;
+    absl::flat_hash_set<std::string> stated;
     for (const Fact& f : graph_.facts().facts()) {
-      if (f.standing != dim::Standing::kDeclared) continue;
+      if (f.standing != dim::Standing::kDeclared || !stated.insert(f.claim.ToString()).second) {
+        continue;
+      }
       AddSymbols(Shape{f.claim.lhs, f.claim.rhs});
-      const auto symbols = dim::FreeSymbols(f.claim.lhs - f.claim.rhs);
-      if (symbols.size() == 1) {
+      std::vector<SymbolId> symbols = dim::FreeSymbols(f.claim.lhs);
+      for (const SymbolId s : dim::FreeSymbols(f.claim.rhs)) symbols.push_back(s);
+      if (!symbols.empty() && std::count(symbols.begin(), symbols.end(), symbols[0]) ==
+                                  static_cast<std::ptrdiff_t>(symbols.size())) {
         alone[symbols[0]].push_back(&f);
       } else {
         together.push_back(&f);
@@ -149,7 +147,8 @@ class Printer {
 
   void PrintDim(SymbolId symbol, const std::vector<const Fact*>& facts) {
     const Dim d = graph_.dims()->SymbolDim(symbol);
-    absl::StrAppend(&out_, "dim ", graph_.dims()->SymbolName(symbol));
+    const std::string& name = graph_.dims()->SymbolName(symbol);
+    absl::StrAppend(&out_, "dim ", name);
     // The first two bounds by numbers become a range.
     const Fact *low = nullptr, *high = nullptr;
     for (const Fact* f : facts) {
@@ -157,22 +156,19 @@ class Printer {
       if (low == nullptr && f->claim.rhs == d && f->claim.lhs.is_constant()) low = f;
       if (high == nullptr && f->claim.lhs == d && f->claim.rhs.is_constant()) high = f;
     }
-    std::string separator = " ";
-    if (low != nullptr && high != nullptr) {
-      absl::StrAppend(&out_, " in ", low->claim.lhs.constant(), "..", high->claim.rhs.constant());
-      separator = ", ";
-    } else {
-      low = high = nullptr;
-    }
+    const bool range = low != nullptr && high != nullptr;
     std::string claims;
     for (const Fact* f : facts) {
-      if (f == low || f == high) continue;
+      if (range && (f == low || f == high)) continue;
       absl::StrAppend(&claims, claims.empty() ? "" : ", ", f->claim.ToString());
     }
-    if (!claims.empty() && low == nullptr) {
-      absl::StrAppend(&out_, "\nassume ", claims);
+    if (range) {
+      absl::StrAppend(&out_, " in ", low->claim.lhs.constant(), "..", high->claim.rhs.constant(),
+                      claims.empty() ? "" : ", ", claims);
+    } else if (claims.starts_with(name + " ")) {  // dim n % 8 == 0
+      out_ += claims.substr(name.size());
     } else if (!claims.empty()) {
-      absl::StrAppend(&out_, separator, claims);
+      absl::StrAppend(&out_, "\nassume ", claims);
     }
     out_ += "\n";
   }

@@ -205,6 +205,7 @@ absl::StatusOr<ValueId> TextParser::SliceItems(ValueId v) {
   const Token at = token_;
   const Location location = LocationOf(at);
   Next();
+  if (token_.Is("]")) return Unexpected("an index or a slice");
   Shape kept;  // the shape after the axes that an index takes away
   bool indexed = false;
   int64_t axis = 0;

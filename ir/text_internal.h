@@ -1,9 +1,10 @@
 #pragma once
-// The parser of statements, private to ir/text_*.cc. One pass, no syntax tree: an expression is built
-// into the graph while it is read, and TextSession undoes what a failed statement built.
+// The parser of statements, private to ir/text_*.cc. One pass, no syntax tree: an expression is
+// built into the graph while it is read, and TextSession undoes what a failed statement built.
 //
-// Where things are: text_statements.cc statements and blocks; text_expressions.cc operators, literals,
-// slices; text_calls.cc calls, attributes, constants; text_shapes.cc types, dims and claims.
+// Where things are: text_statements.cc statements and blocks; text_expressions.cc operators,
+// literals, slices; text_calls.cc calls, attributes, constants; text_shapes.cc types, dims and
+// claims.
 #include <string>
 #include <string_view>
 #include <vector>
@@ -36,6 +37,8 @@ class TextParser {
 
   // The next statement of the text; `*done` if there is none left.
   absl::StatusOr<StatementResult> Statement(bool* done);
+  // Makes the name that the last statement gave known.
+  void Commit();
   // What follows the statement must be the end.
   absl::Status ExpectEnd();
   absl::StatusOr<ValueType> TypeSpec(std::string_view subject, bool declare);
@@ -162,6 +165,7 @@ class TextParser {
   Builder builder_;
   // Names given inside the blocks that are open, innermost last.
   std::vector<absl::flat_hash_map<std::string, ValueId>> scopes_;
+  std::vector<std::pair<std::string, ValueId>> named_;  // to be committed
   std::vector<std::string> declared_;
   int depth_ = 0;
 };

@@ -31,7 +31,7 @@ std::string DidYouMean(std::string_view name, std::vector<std::string_view> name
   for (std::string_view other : names) {
     if (other.size() > kLongest) continue;
     const size_t edits = distance(other);
-    if (edits <= 1 + name.size() / 3) near.emplace_back(edits, other);
+    if (edits <= 1 + name.size() / 3 && edits < name.size()) near.emplace_back(edits, other);
   }
   std::sort(near.begin(), near.end());
   std::string text;
@@ -207,7 +207,10 @@ absl::StatusOr<StatementResult> TextSession::Execute(const StatementText& statem
     const absl::Status rest = parser.ExpectEnd();
     if (!rest.ok()) result = rest;
   }
-  if (result.ok()) return result;
+  if (result.ok()) {
+    parser.Commit();
+    return result;
+  }
   for (const std::string& name : parser.declared()) state_->dims.erase(name);
   g.body.nodes.resize(nodes);
   g.inputs.resize(inputs);
@@ -267,6 +270,7 @@ absl::StatusOr<Graph> Parse(std::string_view text, std::string_view file_name) {
   TextParser parser(session.state_.get(), text);
   for (bool done = false; !done;) {
     LATHE_RETURN_IF_ERROR(parser.Statement(&done).status());
+    parser.Commit();
   }
   return graph;
 }

@@ -33,6 +33,11 @@ absl::StatusOr<StatementResult> TextParser::Statement(bool* done) {
   return result;
 }
 
+void TextParser::Commit() {
+  for (auto& [name, value] : named_) state_->values[std::move(name)] = value;
+  named_.clear();
+}
+
 absl::Status TextParser::ExpectEnd() {
   while (token_.kind == TokenKind::kSeparator) Next();
   if (token_.kind != TokenKind::kEnd) return Unexpected("the end of the text");
@@ -170,7 +175,8 @@ absl::StatusOr<StatementResult> TextParser::Definition() {
     const size_t dims_before = declared_.size(), facts_before = facts().facts().size();
     const Token type_at = token_;
     LATHE_ASSIGN_OR_RETURN(type, TypeSpec(label.name, /*declare=*/scopes_.empty()));
-    const bool input = token_.IsEnd() && scopes_.empty();
+    const bool input = !token_.Is("=") && scopes_.empty();
+    if (input && !token_.IsEnd()) return Unexpected("the end of the statement");
     if (!input && declared_.size() > dims_before) {
       return Fault(type_at, absl::StrCat("there is no dim '", declared_[dims_before],
                                          "'; only the shape of an input declares dims"));
@@ -198,8 +204,11 @@ absl::StatusOr<StatementResult> TextParser::Input(const Label& label, const Valu
 void TextParser::Bind(const Label& label, ValueId v, size_t first_new) {
   Node& n = state_->graph->node(v);
   if (v >= first_new && n.name.empty()) n.name = label.name;
-  auto& scope = scopes_.empty() ? state_->values : scopes_.back();
-  scope[label.key] = v;
+  if (scopes_.empty()) {
+    named_.emplace_back(label.key, v);
+  } else {
+    scopes_.back()[label.key] = v;
+  }
 }
 
 absl::Status TextParser::CheckType(const ValueType& wanted, ValueId v, bool is_new,
@@ -249,9 +258,6 @@ absl::StatusOr<ValueId> TextParser::If() {
 }
 
 absl::StatusOr<ValueId> TextParser::BlockBody(bool is_else) {
-  if (static_cast<int>(scopes_.size()) >= kMaxBlockDepth) {
-    return Fault(token_, absl::StrCat("more than ", kMaxBlockDepth, " ifs inside each other"));
-  }
   scopes_.emplace_back();
   if (is_else && token_.IsName("if")) {  // else if
     auto v = If();
@@ -274,6 +280,7 @@ absl::StatusOr<ValueId> TextParser::BlockBody(bool is_else) {
     }
     if (token_.Is("}")) return Fault(token_, "a side of an if ends with: yield VALUE");
     LATHE_RETURN_IF_ERROR(Definition().status());
+    if (token_.Is("}")) continue;
     if (!token_.IsEnd()) return Unexpected("the end of the statement");
     if (token_.kind == TokenKind::kEnd) return Unexpected("'}'");
   }
