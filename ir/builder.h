@@ -24,6 +24,10 @@ struct Side {
   std::optional<dim::FactSet> facts;
 };
 
+// What is known where one side of an `if` on `claim` runs; `outer` is the side around the `if`, or
+// null.
+Side SideOf(const Graph& graph, const Side* outer, const Claim& claim, bool then_side);
+
 struct InferContext {
   Graph* graph;
   Node* node;                  // attrs may be normalised; type is to be set

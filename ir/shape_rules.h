@@ -51,10 +51,6 @@ Dim Volume(const Shape& shape);
 // Attributes by the name in op.h's AttrSpec. `axes` and other lists count as set when not empty.
 std::vector<std::string_view> SetAttrs(const Attrs& attrs);
 
-// What is known where one side of an `if` on `claim` runs; `outer` is the side around the `if`, or
-// null.
-Side SideOf(const Graph& graph, const Side* outer, const Claim& claim, bool then_side);
-
 // Dims of attributes are whole (nothing overflowed) and of this program.
 absl::Status CheckAttrDims(const InferContext& c);
 

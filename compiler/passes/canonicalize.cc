@@ -3,6 +3,7 @@
 #include <cmath>
 #include <utility>
 
+#include "compiler/passes/evaluate.h"
 #include "compiler/passes/pass.h"
 #include "compiler/passes/rules.h"
 
@@ -107,6 +108,14 @@ ValueId Match::Insert(Op op, std::vector<ValueId> operands, ir::Attrs attrs, ir:
   n.type = std::move(type);
   n.location = node().location;
   return rewriter_.Insert(std::move(n));
+}
+
+std::optional<Tensor> Match::EvaluateAsScalar(const std::vector<Tensor>& scalars) const {
+  ir::Node n;
+  n.op = node().op;
+  n.attrs = node().attrs;
+  n.type.dtype = node().type.dtype;
+  return EvaluateNode(graph_, n, scalars);
 }
 
 absl::Status Canonicalize(ir::Graph& graph, PassContext& context) {

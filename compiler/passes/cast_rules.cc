@@ -1,4 +1,4 @@
-// Rules of cast, and the move of elementwise ops in front of broadcasts of constants.
+// Rules of cast, and elementwise ops on repeated scalars.
 #include "compiler/passes/rules.h"
 
 namespace lathe::compiler {
@@ -25,23 +25,25 @@ bool CastOfCast(Match& m) {
   return m.Become(Op::k_cast, {x}, m.node().attrs);
 }
 
-// f(broadcast(c), ...) = broadcast(f(c, ...)) for scalar constants; fold_constants does the rest.
+// f(broadcast(c), ...) = broadcast(f(c, ...)) for scalar constants, evaluated at once.
 bool ElementwiseOfScalars(Match& m) {
   const ir::OpInfo& info = ir::Info(m.node().op);
   if (info.emission != ir::Emission::kElementwise || m.node().type.rank() == 0) return false;
-  std::vector<ValueId> scalars;
+  std::vector<Tensor> scalars;
   for (size_t i = 0; i < m.node().operands.size(); ++i) {
     if (!m.Is(i, Op::k_broadcast)) return false;
-    const ValueId scalar = m.in(i).operands[0];
-    if (m.at(scalar).op != Op::k_constant || m.at(scalar).type.rank() != 0) return false;
-    scalars.push_back(scalar);
+    const ir::Node& scalar = m.at(m.in(i).operands[0]);
+    if (scalar.op != Op::k_constant || scalar.type.rank() != 0) return false;
+    scalars.push_back(scalar.attrs.tensor);
   }
-  const Shape shape = m.node().type.shape;
+  std::optional<Tensor> value = m.EvaluateAsScalar(scalars);
+  if (!value) return false;
+  Attrs constant, wide;
+  constant.tensor = *std::move(value);
+  wide.shape = m.node().type.shape;
   const ValueId result =
-      m.Insert(m.node().op, std::move(scalars), m.node().attrs, {m.node().type.dtype, {}});
-  Attrs attrs;
-  attrs.shape = shape;
-  return m.Become(Op::k_broadcast, {result}, std::move(attrs));
+      m.Insert(Op::k_constant, {}, std::move(constant), {m.node().type.dtype, {}});
+  return m.Become(Op::k_broadcast, {result}, std::move(wide));
 }
 
 }  // namespace

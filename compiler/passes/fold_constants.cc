@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "compiler/passes/evaluate.h"
 #include "compiler/passes/pass.h"
 #include "compiler/passes/rewriter.h"
 
@@ -66,7 +67,7 @@ class Folder {
       if (!t) return std::nullopt;
       operands.push_back(*std::move(t));
     }
-    return Evaluate(n, operands);
+    return EvaluateNode(graph_, n, operands);
   }
 
  private:
@@ -94,20 +95,7 @@ class Folder {
 
   std::optional<Tensor> ValueOf(const Node& n) const {
     if (n.op == Op::k_constant) return n.attrs.tensor.Contiguous();
-    return Evaluate(n, {graph_.node(n.operands[0]).attrs.tensor.Contiguous()});
-  }
-
-  std::optional<Tensor> Evaluate(const Node& n, const std::vector<Tensor>& operands) const {
-    ir::EvalContext c{.graph = &graph_,
-                      .node = &n,
-                      .operands = operands,
-                      .symbols = {},
-                      .result_shape = {},
-                      .result_dtype = n.type.dtype};
-    for (Dim d : n.type.shape) c.result_shape.push_back(d.constant());
-    absl::StatusOr<Tensor> result = ir::Info(n.op).evaluate(c);
-    if (!result.ok() || !result->ok()) return std::nullopt;
-    return *std::move(result);
+    return EvaluateNode(graph_, n, {graph_.node(n.operands[0]).attrs.tensor.Contiguous()});
   }
 
   ir::Graph& graph_;

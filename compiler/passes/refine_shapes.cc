@@ -2,6 +2,7 @@
 // what a call is checked against and what binds the symbols.
 #include "absl/container/flat_hash_map.h"
 #include "compiler/passes/pass.h"
+#include "compiler/passes/requirements.h"
 
 namespace lathe::compiler {
 namespace {
@@ -44,8 +45,19 @@ class Refiner {
 
 absl::Status RefineShapes(ir::Graph& graph, PassContext& context) {
   Refiner refiner(graph.facts());
-  for (ir::ValueId v = 0; v < graph.num_nodes(); ++v) refiner.Refine(graph.node(v));
+  std::vector<bool> refined(graph.num_nodes());
+  for (ir::ValueId v = 0; v < graph.num_nodes(); ++v) {
+    const int before = refiner.changes();
+    refiner.Refine(graph.node(v));
+    refined[v] = refiner.changes() > before;
+  }
+  if (refiner.changes() == 0) return absl::OkStatus();
   context.Count("refined dims", refiner.changes());
+  RestateRequirements(graph, [&](ir::ValueId v) {
+    bool concerned = refined[v];
+    for (ir::ValueId operand : graph.node(v).operands) concerned |= refined[operand];
+    return concerned;
+  });
   return absl::OkStatus();
 }
 

@@ -2,6 +2,7 @@
 #include <optional>
 
 #include "compiler/passes/pass.h"
+#include "compiler/passes/requirements.h"
 #include "compiler/passes/rewriter.h"
 
 namespace lathe::compiler {
@@ -27,14 +28,19 @@ std::optional<size_t> SideTaken(const dim::FactSet& facts, const Claim& claim) {
 
 absl::Status ResolveIf(ir::Graph& graph, PassContext& context) {
   Rewriter rewriter(graph);
+  int resolved = 0;
   rewriter.Run([&](ir::ValueId v) {
     const ir::Node& n = graph.node(v);
     if (n.op != ir::Op::k_if) return;
     const std::optional<size_t> side = SideTaken(graph.facts(), *n.attrs.claim);
     if (!side) return;
     rewriter.Inline(v, *side);
-    context.Count("resolved if");
+    ++resolved;
   });
+  if (resolved == 0) return absl::OkStatus();
+  context.Count("resolved if", resolved);
+  // What was known inside a side by its condition is asked again without it.
+  RestateRequirements(graph, [](ir::ValueId) { return true; });
   return absl::OkStatus();
 }
 

@@ -12,6 +12,7 @@
 //   - needs nothing that the verifier couldn't prove again from the graph's facts;
 //   - never duplicates work and never drops an op that may fail on data.
 // A rule about `//` or `%` of elements needs a proof beside it; there is none so far.
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -48,6 +49,8 @@ class Match {
   // A node before this one, with this one's location; invalidates references.
   ir::ValueId Insert(ir::Op op, std::vector<ir::ValueId> operands, ir::Attrs attrs,
                      ir::ValueType type);
+  // What the node, an elementwise op, gives for these scalars.
+  std::optional<Tensor> EvaluateAsScalar(const std::vector<Tensor>& scalars) const;
   bool replaced() const { return replaced_; }
 
  private:

@@ -79,8 +79,20 @@ bool BroadcastOfBroadcast(Match& m) {
 
 bool BroadcastToItself(Match& m) { return Ascending(m.node().attrs.axes) && m.Replace(m.arg(0)); }
 
+// A broadcast that repeats nothing: it puts in axes of extent 1.
+bool OnlyInsertsOnes(const Match& m, const Node& n) {
+  if (n.op != Op::k_broadcast) return false;
+  const Shape& from = m.at(n.operands[0]).type.shape;
+  size_t next = 0;
+  for (size_t i = 0; i < n.type.shape.size(); ++i) {
+    const bool mapped = next < from.size() && n.attrs.axes[next] == static_cast<int64_t>(i);
+    if (n.type.shape[i] != (mapped ? from[next++] : Dim(1))) return false;
+  }
+  return true;
+}
+
 bool ReshapeOfReshape(Match& m) {
-  if (!m.Is(0, Op::k_reshape)) return false;
+  if (!m.Is(0, Op::k_reshape) && !OnlyInsertsOnes(m, m.in(0))) return false;
   const ValueId x = m.in(0).operands[0];
   const Dim from = Count(m.at(x).type.shape), to = Count(m.node().type.shape);
   if (from != to && !m.Known(Eq(from, to))) return false;

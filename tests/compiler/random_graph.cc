@@ -119,7 +119,7 @@ class Generator {
   void MakeInputs() {
     // The first one binds every symbol.
     Shape shape(symbols_.begin(), symbols_.end());
-    if (random_.Percent(60)) shape.push_back(random_.Of<int64_t>({1, 3, 4, 8}));
+    if (random_.Percent(60)) shape.push_back(random_.Of<int64_t>({1, 3, 4}));
     AddInput(random_.Percent(80) ? f32 : f64, shape);
     const int64_t more = random_.Below(3);
     for (int64_t i = 0; i < more; ++i) {
