@@ -17,20 +17,30 @@ struct Sizes {
   int64_t queries, keys, depth, width;  // S, T, D, E
 };
 
-double Element(const Tensor& t, int64_t at) {
-  return t.dtype() == DType::kF64 ? t.data<double>()[at] : double{t.data<float>()[at]};
+std::vector<double> Widen(const Tensor& t) {
+  std::vector<double> wide(static_cast<size_t>(t.num_elements()));
+  for (size_t i = 0; i < wide.size(); ++i)
+    wide[i] = t.dtype() == DType::kF64 ? t.data<double>()[i] : double{t.data<float>()[i]};
+  return wide;
 }
 
 class Attention {
  public:
-  Attention(const EvalContext& c, Sizes sizes) : c_(c), n_(sizes) {
+  Attention(const EvalContext& c, Sizes sizes)
+      : c_(c),
+        n_(sizes),
+        q_(Widen(c.operands[0])),
+        k_(Widen(c.operands[1])),
+        v_(Widen(c.operands[2])) {
     scale_ = c.node->attrs.scale.value_or(1 / std::sqrt(static_cast<double>(n_.depth)));
   }
 
   // Strides over result axes [..., S, T] of the mask, if there is one.
   absl::Status BindMask(absl::Span<const int64_t> shape) {
     if (c_.operands.size() < 4) return absl::OkStatus();
-    absl::StatusOr<std::vector<int64_t>> strides = BroadcastStrides(c_, c_.operands[3], shape);
+    mask_ = &c_.operands[3];
+    if (mask_->dtype() != DType::kBool) bias_ = Widen(*mask_);
+    absl::StatusOr<std::vector<int64_t>> strides = BroadcastStrides(c_, *mask_, shape);
     if (!strides.ok()) return strides.status();
     mask_query_stride_ = (*strides)[shape.size() - 2];
     mask_key_stride_ = (*strides)[shape.size() - 1];
@@ -39,60 +49,64 @@ class Attention {
     return absl::OkStatus();
   }
 
-  // One query of one batch entry; offsets are of its row in q and its matrices in k and v.
-  void Row(int64_t batch, int64_t query, int64_t q, int64_t k, int64_t v, Tensor* result) {
-    Scores(batch, query, q, k);
-    double peak = -std::numeric_limits<double>::infinity();
+  // All queries of one batch entry; offsets are of its matrices in q, k and v.
+  void Entry(int64_t batch, int64_t q, int64_t k, int64_t v, Tensor* result) {
+    for (int64_t i = 0; i < n_.queries; ++i) {
+      Scores(batch, i, q_.data() + q + i * n_.depth, k_.data() + k);
+      const std::vector<double> row = Average(v_.data() + v);
+      for (int64_t e = 0; e < n_.width; ++e)
+        Store(result, (batch * n_.queries + i) * n_.width + e, row[static_cast<size_t>(e)]);
+    }
+  }
+
+ private:
+  // Fills visible_ with the keys that the query sees and scores_ with their scores.
+  void Scores(int64_t batch, int64_t query, const double* q, const double* k) {
+    visible_.clear();
+    scores_.clear();
+    const int64_t last = c_.node->attrs.causal ? query + n_.keys - n_.queries : n_.keys - 1;
+    for (int64_t j = 0; j < n_.keys && j <= last; ++j) {
+      double bias = 0;
+      if (mask_ != nullptr) {
+        const int64_t at = mask_at_[static_cast<size_t>(batch)] + query * mask_query_stride_ +
+                           j * mask_key_stride_;
+        if (mask_->dtype() == DType::kBool) {
+          if (mask_->data<uint8_t>()[at] == 0) continue;
+        } else {
+          bias = bias_[static_cast<size_t>(at)];
+        }
+      }
+      double dot = 0;
+      for (int64_t d = 0; d < n_.depth; ++d) dot += q[d] * k[j * n_.depth + d];
+      visible_.push_back(j);
+      scores_.push_back((n_.depth == 0 ? 0 : scale_ * dot) + bias);
+    }
+  }
+
+  // The rows of v, weighted by the softmax of the scores.
+  std::vector<double> Average(const double* v) {
+    constexpr double kInfinity = std::numeric_limits<double>::infinity();
+    std::vector<double> row(static_cast<size_t>(n_.width), 0);
+    double peak = -kInfinity;
     bool nan = false;
     for (double s : scores_) {
       nan |= s != s;
       peak = std::max(peak, s);
     }
-    const double inf = std::numeric_limits<double>::infinity();
-    const bool empty = !nan && peak == -inf;
+    if (!nan && peak == -kInfinity) {
+      if (c_.node->attrs.empty_row_nan)
+        std::fill(row.begin(), row.end(), std::numeric_limits<double>::quiet_NaN());
+      return row;
+    }
     double total = 0;
-    for (double& s : scores_) {
-      s = std::exp(s - peak);
-      total += s;
+    for (size_t j = 0; j < scores_.size(); ++j) {
+      const double weight = std::exp(scores_[j] - peak);
+      total += weight;
+      for (size_t e = 0; e < row.size(); ++e)
+        row[e] += weight * v[visible_[j] * n_.width + static_cast<int64_t>(e)];
     }
-    for (int64_t e = 0; e < n_.width; ++e) {
-      double value = 0;
-      if (empty) {
-        if (c_.node->attrs.empty_row_nan) value = std::numeric_limits<double>::quiet_NaN();
-      } else {
-        for (size_t j = 0; j < keys_.size(); ++j)
-          value += scores_[j] * Element(c_.operands[2], v + keys_[j] * n_.width + e);
-        value /= total;
-      }
-      Store(result, (batch * n_.queries + query) * n_.width + e, value);
-    }
-  }
-
- private:
-  // Fills keys_ with the visible keys and scores_ with their scores.
-  void Scores(int64_t batch, int64_t query, int64_t q, int64_t k) {
-    keys_.clear();
-    scores_.clear();
-    const bool masked = c_.operands.size() == 4;
-    const int64_t last = c_.node->attrs.causal ? query + n_.keys - n_.queries : n_.keys - 1;
-    for (int64_t j = 0; j < n_.keys && j <= last; ++j) {
-      double bias = 0;
-      if (masked) {
-        const Tensor& mask = c_.operands[3];
-        const int64_t at = mask_at_[static_cast<size_t>(batch)] + query * mask_query_stride_ +
-                           j * mask_key_stride_;
-        if (mask.dtype() == DType::kBool) {
-          if (mask.data<uint8_t>()[at] == 0) continue;
-        } else {
-          bias = Element(mask, at);
-        }
-      }
-      double dot = 0;
-      for (int64_t d = 0; d < n_.depth; ++d)
-        dot += Element(c_.operands[0], q + d) * Element(c_.operands[1], k + j * n_.depth + d);
-      keys_.push_back(j);
-      scores_.push_back((n_.depth == 0 ? 0 : scale_ * dot) + bias);
-    }
+    for (double& value : row) value /= total;
+    return row;
   }
 
   static void Store(Tensor* result, int64_t at, double value) {
@@ -105,10 +119,13 @@ class Attention {
 
   const EvalContext& c_;
   const Sizes n_;
+  const std::vector<double> q_, k_, v_;
   double scale_;
+  const Tensor* mask_ = nullptr;
+  std::vector<double> bias_;      // of a mask that is added
   std::vector<int64_t> mask_at_;  // where each batch entry's mask starts
   int64_t mask_query_stride_ = 0, mask_key_stride_ = 0;
-  std::vector<int64_t> keys_;
+  std::vector<int64_t> visible_;
   std::vector<double> scores_;
 };
 
@@ -143,12 +160,8 @@ absl::StatusOr<Tensor> Eval_attention(const EvalContext& c) {
   if (!bound.ok()) return bound;
   absl::StatusOr<Tensor> result = MakeResult(c);
   if (!result.ok() || result->num_elements() == 0) return result;
-  for (size_t b = 0; b < offsets[0].size(); ++b) {
-    for (int64_t i = 0; i < sizes.queries; ++i) {
-      attention.Row(static_cast<int64_t>(b), i, offsets[0][b] + i * sizes.depth, offsets[1][b],
-                    offsets[2][b], &*result);
-    }
-  }
+  for (size_t b = 0; b < offsets[0].size(); ++b)
+    attention.Entry(static_cast<int64_t>(b), offsets[0][b], offsets[1][b], offsets[2][b], &*result);
   return result;
 }
 

@@ -9,9 +9,8 @@ using namespace reference;  // NOLINT: the evaluators' own helpers
 
 namespace {
 
-template <typename T>
+template <typename T, typename Sum>
 void Product(const T* a, const T* b, T* y, int64_t m, int64_t k, int64_t n) {
-  using Sum = AccumulatorOf<T>;
   std::vector<Sum> row(static_cast<size_t>(n));
   for (int64_t i = 0; i < m; ++i) {
     std::fill(row.begin(), row.end(), Sum{0});
@@ -51,8 +50,12 @@ absl::StatusOr<Tensor> Eval_matmul(const EvalContext& c) {
   const std::vector<int64_t> a_at = Offsets(batch, *a_strides), b_at = Offsets(batch, *b_strides);
   VisitType(result->dtype(), [&](auto type) {
     using T = decltype(type);
+    using Sum = AccumulatorOf<T>;
+    using NarrowSum = std::conditional_t<std::is_same_v<T, double>, double, Sum>;
+    auto* const product =
+        c.node->type.dtype == DType::kF32 ? &Product<T, NarrowSum> : &Product<T, Sum>;
     for (size_t i = 0; i < a_at.size(); ++i) {
-      Product(a.data<T>() + a_at[i], b.data<T>() + b_at[i],
+      product(a.data<T>() + a_at[i], b.data<T>() + b_at[i],
               result->data<T>() + static_cast<int64_t>(i) * m * n, m, k, n);
     }
   });
