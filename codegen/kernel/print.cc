@@ -72,6 +72,16 @@ std::string Printer::RegName(Reg r) {
   return known ? absl::StrCat("%", reg_names_[r]) : "%?";
 }
 
+std::string Printer::VarName(uint64_t v) {
+  const bool known = v < var_names_.size() && var_names_[v] >= 0;
+  return known ? absl::StrCat("v", var_names_[v]) : "v?";
+}
+
+std::string Printer::SymbolName(dim::SymbolId id) {
+  auto it = canonical_.find(id);
+  return it == canonical_.end() ? "?" : it->second.ToString();
+}
+
 void Printer::Mask(const Stmt& s, bool with_fill) {
   if (s.mask == kNoReg) return;
   absl::StrAppend(&out_, " mask ", RegName(s.mask));
@@ -104,7 +114,7 @@ void Printer::Let(const Stmt& s) {
       Mask(s, true);
       break;
     case KOp::kGetVar:
-      absl::StrAppend(&out_, " v", var_names_[s.imm]);
+      absl::StrAppend(&out_, " ", VarName(s.imm));
       break;
     default:
       for (int i = 0; i < 3 && s.args[i] != kNoReg; ++i) {
@@ -116,6 +126,7 @@ void Printer::Let(const Stmt& s) {
 void Printer::Call(const Stmt& s) {
   absl::StrAppend(&out_, "call ", s.imm, " (");
   const char* separator = "";
+  if (s.call == nullptr) return;
   for (const CallArgs::BufferArg& a : s.call->buffers) {
     absl::StrAppend(&out_, separator, "b", a.buffer, "[", Text(a.offset), "]");
     separator = ", ";
@@ -133,10 +144,10 @@ void Printer::Line(const Stmt& s) {
       Let(s);
       break;
     case StmtKind::kVar:
-      absl::StrAppend(&out_, "var v", var_names_[s.imm], " = ", RegName(s.args[0]));
+      absl::StrAppend(&out_, "var ", VarName(s.imm), " = ", RegName(s.args[0]));
       break;
     case StmtKind::kSetVar:
-      absl::StrAppend(&out_, "set v", var_names_[s.imm], " = ", RegName(s.args[0]));
+      absl::StrAppend(&out_, "set ", VarName(s.imm), " = ", RegName(s.args[0]));
       break;
     case StmtKind::kStore:
       out_ += "store";
@@ -145,8 +156,8 @@ void Printer::Line(const Stmt& s) {
       Mask(s, false);
       break;
     case StmtKind::kFor:
-      absl::StrAppend(&out_, "for ", Text(kernel_.dims->SymbolDim(s.symbol)), " in [",
-                      Text(s.begin), "] to [", Text(s.end), "] step ", s.step);
+      absl::StrAppend(&out_, "for ", SymbolName(s.symbol), " in [", Text(s.begin), "] to [",
+                      Text(s.end), "] step ", s.step);
       if (s.loop == LoopKind::kUnrolled) out_ += " unrolled";
       break;
     case StmtKind::kIf:
@@ -156,8 +167,7 @@ void Printer::Line(const Stmt& s) {
       absl::StrAppend(&out_, "if [", Text(s.claim), "]");
       break;
     case StmtKind::kBind:
-      absl::StrAppend(&out_, "bind ", Text(kernel_.dims->SymbolDim(s.symbol)), " = ",
-                      RegName(s.args[0]));
+      absl::StrAppend(&out_, "bind ", SymbolName(s.symbol), " = ", RegName(s.args[0]));
       break;
     case StmtKind::kCall:
       Call(s);

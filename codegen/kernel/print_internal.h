@@ -29,7 +29,10 @@ class Printer {
   void Buffer(const BufferDecl& d, int number);
   const std::string& Text(Dim d);
   std::string Text(const Claim& c);
+  // Names of what an ill-formed kernel doesn't define come out as "?".
   std::string RegName(Reg r);
+  std::string VarName(uint64_t v);
+  std::string SymbolName(dim::SymbolId id);
 
   const Kernel& kernel_;
   dim::DimContext names_;                              // holds the canonical symbols

@@ -79,7 +79,7 @@ class Verifier {
   void Fault(int rule, const std::string& what) {
     if (!status_.ok()) return;
     std::string where;
-    if (current_ != nullptr && printable_) {
+    if (current_ != nullptr) {
       where = absl::StrCat(" in \"", Printer(kernel_).PrintStatement(*current_), "\"");
     }
     status_ = absl::InternalError(
@@ -120,7 +120,6 @@ class Verifier {
   std::vector<uint64_t> opened_vars_;
   std::vector<dim::SymbolId> opened_symbols_;
   const Stmt* current_ = nullptr;
-  bool printable_ = true;
   absl::Status status_;
 };
 
@@ -171,13 +170,9 @@ void Verifier::Callees() {
 
 void Verifier::CheckDim(Dim d, const char* what) {
   Require(d.ok(), 7, absl::StrCat(what, " overflows"));
-  if (!d.ok()) {
-    printable_ = false;
-    return;
-  }
+  if (!d.ok()) return;
   dim::DimContext* context = dim::ContextOf(d);
   const bool ours = context == nullptr || context == kernel_.dims.get();
-  printable_ &= ours;
   Require(ours, 7, absl::StrCat(what, " is of another context"));
   if (!ours || d.is_constant()) return;
   for (dim::SymbolId id : dim::FreeSymbols(d)) {
