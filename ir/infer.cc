@@ -1,5 +1,6 @@
 // Running a row of the op table on a node: its attributes, its rules, the claims that they make.
 #include <algorithm>
+#include <numeric>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -29,11 +30,45 @@ Dim Truth(const Claim& claim) {
   return 0;
 }
 
-// "If all conditions hold, then the claim."
+// `d` with 1 in place of every divisor that is 0. The depth is that of `d`.
+Dim WithoutZeroDivisors(Dim d) {
+  if (d.is_constant()) return d;
+  const dim::Expr e = dim::Decompose(d);
+  std::vector<Dim> args;
+  for (Dim operand : e.operands) args.push_back(WithoutZeroDivisors(operand));
+  const auto divisor = [&] {
+    const Dim b = args[1];
+    return b.is_constant() ? b : b + 1 - Min(1, Max(b, -b));
+  };
+  switch (e.kind) {
+    case dim::ExprKind::kConstant:
+    case dim::ExprKind::kSymbol:
+      return d;
+    case dim::ExprKind::kAdd:
+      return std::accumulate(args.begin(), args.end(), Dim(0));
+    case dim::ExprKind::kMul:
+      return Volume(args);
+    case dim::ExprKind::kFloorDiv:
+      return FloorDiv(args[0], divisor());
+    case dim::ExprKind::kMod:
+      return Mod(args[0], divisor());
+    case dim::ExprKind::kCeilDiv:
+      return CeilDiv(args[0], divisor());
+    case dim::ExprKind::kMin:
+      return Min(args[0], args[1]);
+    case dim::ExprKind::kMax:
+      return Max(args[0], args[1]);
+  }
+  return d;
+}
+
+// "If all conditions hold, then the claim." Where they don't hold, the claim's divisors may be 0,
+// so it is stated without such; that the divisors of a taken side aren't 0 is a claim of its own.
 Claim Implication(const std::vector<Claim>& conditions, const Claim& claim) {
   Dim taken = 1;
   for (const Claim& condition : conditions) taken *= Truth(condition);
-  return Eq(taken * (1 - Truth(claim)), 0);
+  const Dim truth = Truth(claim);
+  return Eq(taken * (1 - WithoutZeroDivisors(truth)), 0);
 }
 
 std::string Text(const absl::Status& s) { return std::string(s.message()); }

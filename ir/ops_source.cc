@@ -75,7 +75,7 @@ std::vector<OpInfo> SourceOps() {
        .bound = "exact"},
       {.op = Op::k_size,
        .attrs = {{"dim"}},
-       .dtypes = kIntTypes,
+       .dtypes = 1 << int(DType::kI64),
        .emission = Emission::kSource,
        .infer = InferSize,
        .evaluate = Eval_size,

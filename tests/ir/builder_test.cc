@@ -296,6 +296,19 @@ TEST_F(BuilderTest, AClaimOfASideIsRequiredOnlyWhereTheSideIsTaken) {
   ExpectVerified();
 }
 
+TEST_F(BuilderTest, AClaimOfASideThatIsNotTakenDividesByNothing) {
+  const Dim n = Symbol("n"), m = Symbol("m");
+  const ValueId x = In("x", f32, {n, 4});
+  ASSERT_TRUE(b.OpenIf(m > 0).ok());
+  const ValueId folded = Ok(b.Reshape(x, {m, -1}));
+  ASSERT_TRUE(b.Else(Ok(b.Reshape(folded, {n, 4}))).ok());
+  ASSERT_TRUE(b.Output("y", Ok(b.CloseIf(x))).ok());
+  EXPECT_TRUE(Admits({3, 0}));
+  EXPECT_TRUE(Admits({3, 6}));
+  EXPECT_FALSE(Admits({3, 5}));
+  ExpectVerified();
+}
+
 TEST_F(BuilderTest, TheElseOfAMembershipKnowsThatItIsNone) {
   const Dim n = Symbol("n");
   const ValueId x = In("x", f32, {n});

@@ -7,7 +7,9 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "ir/builder.h"
+#include "ir/expand.h"
 #include "ir/op.h"
+#include "ir/samples.h"
 #include "ir/text_parser.h"
 
 namespace lathe::ir {
@@ -94,6 +96,32 @@ TEST(OpTable, EveryExampleIsAProgram) {
     graph.output_names = {"result"};
     const absl::Status verified = Verify(graph);
     EXPECT_TRUE(verified.ok()) << verified;
+  }
+}
+
+// Every subset of a sample's dims symbolic: what the builder makes the verifier accepts, the text
+// form gives back, and an expansion leaves verified.
+TEST(OpTable, SamplesOfEveryOpAndTypeAreVerified) {
+  for (const OpInfo& op : AllOps()) {
+    for (int t = 0; t < kNumDTypes; ++t) {
+      for (uint32_t symbolic = 0; symbolic < 1u << kSampleSlots; ++symbolic) {
+        for (const OpSample& sample :
+             SamplesOf(op.op, static_cast<DType>(t), {.symbolic = symbolic})) {
+          ASSERT_TRUE(sample.status.ok()) << sample.label << ": " << sample.status;
+          SCOPED_TRACE(sample.label + "\n" + Print(sample.graph));
+          const absl::Status verified = Verify(sample.graph);
+          ASSERT_TRUE(verified.ok()) << verified;
+          const absl::StatusOr<Graph> read = Parse(Print(sample.graph));
+          ASSERT_TRUE(read.ok()) << read.status();
+          EXPECT_TRUE(Equal(sample.graph, *read));
+          Graph expanded = sample.graph.Clone();
+          const absl::Status done = ExpandComposites(&expanded);
+          ASSERT_TRUE(done.ok()) << done;
+          const absl::Status still = Verify(expanded);
+          ASSERT_TRUE(still.ok()) << still << Print(expanded);
+        }
+      }
+    }
   }
 }
 
