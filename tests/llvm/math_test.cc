@@ -127,7 +127,7 @@ TEST_P(MathTest, BitsOfTheEvaluatorInBothTypes) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, MathTest, ::testing::ValuesIn(kFunctions),
-                         [](const auto& info) { return std::string(ir::Name(info.param.op)); });
+                         [](const auto& test) { return std::string(ir::Name(test.param.op)); });
 
 TEST(Math, TheShortExpHasTheBitsOfExp) {
   KernelBuilder b("exp_non_positive");

@@ -130,8 +130,8 @@ TEST_P(MemoryTest, Gathered) {
 
 INSTANTIATE_TEST_SUITE_P(
     All, MemoryTest, ::testing::Combine(::testing::ValuesIn(kTypes), ::testing::Values(1, 8, 32)),
-    [](const auto& info) {
-      return absl::StrCat(Name(std::get<0>(info.param)), "x", std::get<1>(info.param));
+    [](const auto& test) {
+      return absl::StrCat(Name(std::get<0>(test.param)), "x", std::get<1>(test.param));
     });
 
 TEST(Memory, InPlaceStoresFollowLoadsOfTheSameBuffer) {

@@ -122,9 +122,9 @@ TEST_P(OpsTest, BitsOfTheEvaluator) {
 INSTANTIATE_TEST_SUITE_P(All, OpsTest,
                          ::testing::Combine(::testing::ValuesIn(kTypes),
                                             ::testing::Values(1, 2, 3, 8, 16, 32, 64)),
-                         [](const auto& info) {
-                           return absl::StrCat(Name(std::get<0>(info.param)), "x",
-                                               std::get<1>(info.param));
+                         [](const auto& test) {
+                           return absl::StrCat(Name(std::get<0>(test.param)), "x",
+                                               std::get<1>(test.param));
                          });
 
 TEST(Rounding, NothingIsContractedOrReassociated) {
