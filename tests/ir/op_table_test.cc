@@ -107,7 +107,9 @@ TEST(OpTable, SamplesOfEveryOpAndTypeAreVerified) {
       for (uint32_t symbolic = 0; symbolic < 1u << kSampleSlots; ++symbolic) {
         for (const OpSample& sample :
              SamplesOf(op.op, static_cast<DType>(t), {.symbolic = symbolic})) {
-          ASSERT_TRUE(sample.status.ok()) << sample.label << ": " << sample.status;
+          // Fixed extents may be refused, symbols are never.
+          ASSERT_TRUE(sample.status.ok() || symbolic + 1 < 1u << kSampleSlots) << sample.status;
+          if (!sample.status.ok()) continue;
           SCOPED_TRACE(sample.label + "\n" + Print(sample.graph));
           const absl::Status verified = Verify(sample.graph);
           ASSERT_TRUE(verified.ok()) << verified;
