@@ -5,6 +5,7 @@
 #include <chrono>
 #include <memory>
 
+#include "absl/status/status.h"
 #include "lathe/engine.h"
 #include "runtime/allocator.h"
 #include "runtime/artefact.h"
@@ -32,6 +33,7 @@ struct EngineState {
   EngineOptions options;  // threads resolved
   std::chrono::steady_clock::time_point born;
   std::shared_ptr<CompilerState> compiler;
+  absl::Status broken;  // why there is no compiler, if there is none
   Allocator allocator;
   ArtefactCache cache;
   ThreadPool pool;

@@ -1,6 +1,9 @@
 // The cold side of a function's entry: texts of errors, and sizes given by name.
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "ir/status_macros.h"
 #include "runtime/entry_plan.h"
 
 namespace lathe::rt {
@@ -43,6 +46,15 @@ absl::Status ExtentError(const EntryPlan& plan, int32_t input, int32_t axis, int
   return absl::InvalidArgumentError(absl::StrCat("input ", spec.name, ": axis ", axis,
                                                  " has extent ", found, ", wanted ", wanted, " (",
                                                  spec.text, ")"));
+}
+
+// All slots of `program` for these symbols.
+absl::StatusOr<std::vector<int64_t>> Run(const dim::DimProgram& program,
+                                         absl::Span<const int64_t> values) {
+  std::vector<int64_t> slots(static_cast<size_t>(program.num_slots()));
+  std::copy(values.begin(), values.end(), slots.begin());
+  if (int bad = program.Run(slots.data()); bad >= 0) return program.Explain(bad, slots.data());
+  return slots;
 }
 
 int64_t Extent(absl::Span<const Tensor> inputs, int32_t input, int32_t axis) {
@@ -101,9 +113,7 @@ absl::Status EntryPlan::InputError(absl::Span<const Tensor> given) const {
     if (!solved.ok()) return solved;
   }
   for (const Derived& d : derived) {
-    std::vector<int64_t> slots(static_cast<size_t>(d.rest.num_slots()));
-    std::copy(values.begin(), values.end(), slots.begin());
-    if (int bad = d.rest.Run(slots.data()); bad >= 0) return d.rest.Explain(bad, slots.data());
+    LATHE_ASSIGN_OR_RETURN(const std::vector<int64_t> slots, Run(d.rest, values));
     const size_t s = static_cast<size_t>(d.symbol);
     const int64_t rest = slots[static_cast<size_t>(d.slot)];
     if (bind[s].input < 0) {
@@ -126,11 +136,12 @@ absl::Status EntryPlan::DimAxisError(size_t dim_axis, int64_t found, int64_t wan
 absl::Status EntryPlan::CheckError(size_t check, absl::Span<const int64_t> values) const {
   const Check& c = checks[check];
   std::string amount;
-  const absl::StatusOr<int64_t> lhs = dim::Evaluate(c.claim.lhs, values);
-  if (lhs.ok() && c.remainder) {
-    amount = absl::StrCat(", remainder ", *lhs);
-  } else if (lhs.ok() && !(c.symbols.size() == 1 && c.lhs == symbol_names[c.symbols[0]])) {
-    amount = absl::StrCat(", ", c.lhs, " = ", *lhs);
+  LATHE_ASSIGN_OR_RETURN(const std::vector<int64_t> slots, Run(check_program, values));
+  const int64_t lhs = slots[static_cast<size_t>(c.lhs_slot)];
+  if (c.remainder) {
+    amount = absl::StrCat(", remainder ", lhs);
+  } else if (!(c.symbols.size() == 1 && c.lhs == symbol_names[c.symbols[0]])) {
+    amount = absl::StrCat(", ", c.lhs, " = ", lhs);
   }
   return absl::InvalidArgumentError(absl::StrCat(
       "`", c.claim_text, "` is violated: ", Describe(c.symbols, values), amount, "; ", c.source));
@@ -151,9 +162,7 @@ absl::Status EntryPlan::Complete(const std::vector<bool>& given,
   for (const Derived& d : derived) {
     const size_t s = static_cast<size_t>(d.symbol);
     if (given[s]) continue;
-    std::vector<int64_t> slots(static_cast<size_t>(d.rest.num_slots()));
-    std::copy(values.begin(), values.end(), slots.begin());
-    if (int bad = d.rest.Run(slots.data()); bad >= 0) return d.rest.Explain(bad, slots.data());
+    LATHE_ASSIGN_OR_RETURN(const std::vector<int64_t> slots, Run(d.rest, values));
     values[s] = slots[static_cast<size_t>(d.slot)];
   }
   for (size_t s = 0; s < symbols.size(); ++s) {
@@ -166,12 +175,22 @@ absl::Status EntryPlan::Complete(const std::vector<bool>& given,
                        " of input ", inputs[static_cast<size_t>(a.input)].name));
     }
   }
+  LATHE_ASSIGN_OR_RETURN(const std::vector<int64_t> slots, Run(check_program, values));
   for (size_t c = 0; c < checks.size(); ++c) {
-    const absl::StatusOr<bool> holds = dim::Evaluate(checks[c].claim, values);
-    if (!holds.ok()) return holds.status();
-    if (!*holds) return CheckError(c, values);
+    if (slots[static_cast<size_t>(checks[c].slot)] == 0) return CheckError(c, values);
   }
   return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<std::vector<int64_t>>> EntryPlan::OutputShapes(
+    absl::Span<const int64_t> values) const {
+  LATHE_ASSIGN_OR_RETURN(const std::vector<int64_t> slots, Run(output_program, values));
+  std::vector<std::vector<int64_t>> shapes;
+  for (const std::vector<int32_t>& output : output_slots) {
+    std::vector<int64_t>& shape = shapes.emplace_back();
+    for (int32_t slot : output) shape.push_back(slots[static_cast<size_t>(slot)]);
+  }
+  return shapes;
 }
 
 }  // namespace lathe::rt

@@ -66,6 +66,7 @@ class PlanMaker {
     if (!unbound.ok()) return unbound;
     AddDimAxes();
     AddChecks();
+    if (!CompilePrograms()) return absl::InternalError("a fact or output uses an unknown symbol");
     return std::move(plan_);
   }
 
@@ -172,8 +173,7 @@ class PlanMaker {
   }
 
   bool AddDerived(SymbolId s, Dim rest) {
-    dim::DimProgramBuilder builder(graph_.dims());
-    for (Dim symbol : plan_.symbols) builder.Input(symbol);
+    dim::DimProgramBuilder builder = NewProgram();
     const int slot = builder.Slot(rest);
     if (slot < 0) return false;
     plan_.derived.push_back({static_cast<int32_t>(s), builder.Build(), slot});
@@ -280,6 +280,32 @@ class PlanMaker {
     check.lhs = claim.lhs.ToString();
     check.remainder = dim::Decompose(claim.lhs).kind == dim::ExprKind::kMod;
     plan_.checks.push_back(std::move(check));
+  }
+
+  dim::DimProgramBuilder NewProgram() const {
+    dim::DimProgramBuilder builder(graph_.dims());
+    for (Dim symbol : plan_.symbols) builder.Input(symbol);
+    return builder;
+  }
+
+  bool CompilePrograms() {
+    bool known = true;
+    dim::DimProgramBuilder checks = NewProgram(), outputs = NewProgram();
+    for (EntryPlan::Check& check : plan_.checks) {
+      check.slot = checks.Slot(check.claim);
+      check.lhs_slot = checks.Slot(check.claim.lhs);
+      known = known && check.slot >= 0 && check.lhs_slot >= 0;
+    }
+    for (ir::ValueId v : graph_.body.results) {
+      std::vector<int32_t>& slots = plan_.output_slots.emplace_back();
+      for (Dim d : graph_.type(v).shape) {
+        slots.push_back(outputs.Slot(d));
+        known = known && slots.back() >= 0;
+      }
+    }
+    plan_.check_program = checks.Build();
+    plan_.output_program = outputs.Build();
+    return known;
   }
 
   const ir::Graph& graph_;

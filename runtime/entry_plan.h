@@ -50,6 +50,7 @@ struct EntryPlan {
     std::string claim_text, source;      // its two parts
     std::string lhs;                     // of the claim, as text
     bool remainder = false;              // lhs is `e % m`
+    int32_t slot = 0, lhs_slot = 0;      // in check_program
     std::vector<dim::SymbolId> symbols;  // free in the claim
   };
 
@@ -62,6 +63,8 @@ struct EntryPlan {
   std::vector<Derived> derived;
   std::vector<StaticAxis> static_axes;
   std::vector<DimAxis> dim_axes;
+  dim::DimProgram check_program, output_program;     // inputs: all symbols
+  std::vector<std::vector<int32_t>> output_slots;    // by output and axis, in output_program
   std::vector<Check> checks;  // declared and required facts that a call must satisfy
 
   // "batch = 3 (axis 0 of input x), seq = 7 (axis 1 of input x)" for the symbols given.
@@ -70,6 +73,9 @@ struct EntryPlan {
   // Fills in `values` (one a symbol) where `given` is false and the value follows from the others,
   // then checks all facts. InvalidArgument names what is missing or violated.
   absl::Status Complete(const std::vector<bool>& given, std::vector<int64_t>& values) const;
+
+  absl::StatusOr<std::vector<std::vector<int64_t>>> OutputShapes(
+      absl::Span<const int64_t> values) const;
 
   // Cold side of the call path: what is wrong, with the input's name, axis, found and wanted.
   // OK if the inputs' count, types, ranks, static extents and binding axes are right.

@@ -1,5 +1,6 @@
 #include "runtime/explain.h"
 
+#include <algorithm>
 #include <numeric>
 
 #include "absl/strings/str_cat.h"
@@ -45,8 +46,8 @@ class Explainer {
     if (context_.published->pinned == context_.version) {
       absl::StrAppend(&text_, "  pinned: it wins wherever its guard holds\n");
     }
-    for (const std::string& claim : table_.guard_texts()[chosen]) {
-      absl::StrAppend(&text_, "  guard holds: ", claim, "\n");
+    for (const VersionTable::GuardClaim& claim : table_.guard(chosen)) {
+      absl::StrAppend(&text_, "  guard holds: ", claim.text, "\n");
     }
   }
 
@@ -62,13 +63,15 @@ class Explainer {
   }
 
   std::string WhyNot(size_t v) const {
-    for (size_t i = 0; i < table_.guard_texts()[v].size(); ++i) {
-      const int32_t slot = table_.guard_slots()[v][i];
-      if (context_.table_slots[static_cast<size_t>(slot)] != 0) continue;
-      const Claim& claim = version(v).guard[i];
-      const absl::StatusOr<int64_t> lhs = dim::Evaluate(claim.lhs, context_.bound);
-      return absl::StrCat("its guard ", table_.guard_texts()[v][i], " doesn't hold",
-                          lhs.ok() ? absl::StrCat(": the left side is ", *lhs) : "");
+    for (const VersionTable::GuardClaim& claim : table_.guard(v)) {
+      if (context_.table_slots[static_cast<size_t>(claim.slot)] != 0) continue;
+      std::vector<int64_t> slots(static_cast<size_t>(claim.alone.num_slots()));
+      std::copy(context_.bound.begin(), context_.bound.end(), slots.begin());
+      const bool known = claim.alone.Run(slots.data()) < 0;
+      return absl::StrCat("its guard ", claim.text, " doesn't hold",
+                          known ? absl::StrCat(": the left side is ",
+                                               slots[static_cast<size_t>(claim.alone_lhs_slot)])
+                                : ": it overflows");
     }
     if (context_.published->pinned == context_.version) return "another version is pinned";
     return absl::StrCat("its guard holds, but its order ", version(v).order, " is below ",

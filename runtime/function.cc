@@ -44,14 +44,7 @@ void Function::wait_for_versions() const { state_->WaitForVersions(); }
 absl::StatusOr<std::vector<std::vector<int64_t>>> Function::output_shapes(
     const Sizes& sizes) const {
   LATHE_ASSIGN_OR_RETURN(std::vector<int64_t> symbols, state_->SymbolValues(sizes));
-  std::vector<std::vector<int64_t>> shapes;
-  for (ir::ValueId v : state_->graph().body.results) {
-    std::vector<int64_t>& shape = shapes.emplace_back();
-    for (Dim d : state_->graph().type(v).shape) {
-      LATHE_ASSIGN_OR_RETURN(shape.emplace_back(), dim::Evaluate(d, symbols));
-    }
-  }
-  return shapes;
+  return state_->plan().OutputShapes(symbols);
 }
 
 absl::StatusOr<int64_t> Function::peak_bytes(const Sizes& sizes) const {

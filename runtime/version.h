@@ -75,13 +75,19 @@ class VersionTable {
 
   // By order, best first; the last one is generic.
   const std::vector<std::shared_ptr<const Version>>& versions() const { return versions_; }
-  // Evaluates checks and guards: slots hold symbols first. Slot numbers of each.
+  // Evaluates axes, checks and guards: slots hold symbols first.
   const dim::DimProgram& program() const { return program_; }
   const std::vector<int32_t>& axis_slots() const { return axis_slots_; }    // of plan.dim_axes
   const std::vector<int32_t>& check_slots() const { return check_slots_; }  // of plan.checks
-  const std::vector<std::vector<int32_t>>& guard_slots() const { return guard_slots_; }
-  // The guard of a version as text, made with the table so that printing needs no lock.
-  const std::vector<std::vector<std::string>>& guard_texts() const { return guard_texts_; }
+  // The guard of version `v`, claim by claim; texts are made with the table, so that printing needs
+  // no lock.
+  struct GuardClaim {
+    std::string text;
+    int32_t slot = 0;       // in program()
+    dim::DimProgram alone;  // inputs: the symbols; for people, and where another guard overflows
+    int32_t alone_slot = 0, alone_lhs_slot = 0;
+  };
+  const std::vector<GuardClaim>& guard(size_t v) const { return guards_[v]; }
 
   // Runs the program. An overflow in a guard means that the guard doesn't hold; one in a check or
   // an axis is the error.
@@ -95,8 +101,8 @@ class VersionTable {
   std::vector<std::shared_ptr<const Version>> versions_;
   dim::DimProgram program_;
   std::vector<int32_t> axis_slots_, check_slots_;
-  std::vector<std::vector<int32_t>> guard_slots_;
-  std::vector<std::vector<std::string>> guard_texts_;
+  std::vector<std::vector<int32_t>> guard_slots_;  // of each version, for picking
+  std::vector<std::vector<GuardClaim>> guards_;
   int32_t first_guard_slot_ = 0;  // slots from here on serve guards alone
 };
 

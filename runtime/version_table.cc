@@ -93,10 +93,17 @@ absl::StatusOr<std::shared_ptr<const VersionTable>> VersionTable::Make(const Ent
   }
   for (const std::shared_ptr<const Version>& version : versions) {
     std::vector<int32_t>& slots = table->guard_slots_.emplace_back();
-    std::vector<std::string>& texts = table->guard_texts_.emplace_back();
+    std::vector<GuardClaim>& claims = table->guards_.emplace_back();
     for (const Claim& claim : version->guard) {
       known &= add(builder.Slot(claim), slots);
-      texts.push_back(claim.ToString());
+      dim::DimProgramBuilder alone(facts.context());
+      for (Dim symbol : plan.symbols) alone.Input(symbol);
+      GuardClaim& g = claims.emplace_back();
+      g.text = claim.ToString();
+      g.slot = slots.back();
+      g.alone_slot = alone.Slot(claim);
+      g.alone_lhs_slot = alone.Slot(claim.lhs);
+      g.alone = alone.Build();
     }
   }
   if (!known) {
@@ -117,13 +124,12 @@ absl::Status VersionTable::Run(int64_t* slots) const {
 absl::Status VersionTable::Faulted(int instruction, int64_t* slots) const {
   const dim::DimInstr& failed = program_.instructions()[static_cast<size_t>(instruction)];
   if (failed.out < first_guard_slot_) return program_.Explain(instruction, slots);
-  const absl::Span<const int64_t> symbols(slots, static_cast<size_t>(program_.num_inputs()));
-  for (size_t v = 0; v < versions_.size(); ++v) {
-    for (size_t i = 0; i < guard_slots_[v].size(); ++i) {
-      const int32_t slot = guard_slots_[v][i];
-      if (slot < first_guard_slot_) continue;
-      const absl::StatusOr<bool> holds = dim::Evaluate(versions_[v]->guard[i], symbols);
-      slots[slot] = holds.ok() && *holds;
+  for (const std::vector<GuardClaim>& claims : guards_) {
+    for (const GuardClaim& g : claims) {
+      if (g.slot < first_guard_slot_) continue;
+      std::vector<int64_t> own(static_cast<size_t>(g.alone.num_slots()));
+      std::copy_n(slots, program_.num_inputs(), own.begin());
+      slots[g.slot] = g.alone.Run(own.data()) < 0 && own[static_cast<size_t>(g.alone_slot)] != 0;
     }
   }
   return absl::OkStatus();
