@@ -1,0 +1,77 @@
+#include "examples/serve_report.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <fstream>
+
+#include "absl/strings/str_cat.h"
+
+namespace lathe::examples {
+
+double Percentile(std::vector<double> values, double p) {
+  if (values.empty()) return 0;
+  std::sort(values.begin(), values.end());
+  const double rank = std::ceil(p / 100 * static_cast<double>(values.size()));
+  return values[static_cast<size_t>(std::clamp(rank, 1.0, double(values.size()))) - 1];
+}
+
+std::string Fixed(double value, int digits) {
+  char text[64];
+  std::snprintf(text, sizeof text, "%.*f", digits, value);
+  return text;
+}
+
+std::string Table(const std::vector<std::vector<std::string>>& rows) {
+  std::vector<size_t> width;
+  for (const auto& row : rows)
+    for (size_t i = 0; i < row.size(); ++i) {
+      if (width.size() <= i) width.push_back(0);
+      width[i] = std::max(width[i], row[i].size());
+    }
+  std::string text;
+  for (const auto& row : rows) {
+    absl::StrAppend(&text, "  ");
+    for (size_t i = 0; i < row.size(); ++i)
+      absl::StrAppend(&text, row[i],
+                      i + 1 < row.size() ? std::string(width[i] - row[i].size() + 2, ' ') : "");
+    absl::StrAppend(&text, "\n");
+  }
+  return text;
+}
+
+absl::Status WriteChart(const std::string& path, const std::map<int64_t, SizeLatency>& sizes) {
+  constexpr double kWidth = 720, kHeight = 400, kLeft = 60, kBottom = 40, kTop = 30;
+  if (sizes.empty()) return absl::InvalidArgumentError("no sizes to draw");
+  const double most_length = static_cast<double>(sizes.rbegin()->first);
+  double most_ms = 0;
+  for (const auto& [length, s] : sizes) most_ms = std::max({most_ms, s.first_ms, s.warm_ms});
+  auto x = [&](double length) { return kLeft + length / most_length * (kWidth - kLeft - 20); };
+  auto y = [&](double ms) { return kHeight - kBottom - ms / most_ms * (kHeight - kBottom - kTop); };
+  std::ofstream out(path);
+  out << "<svg xmlns='http://www.w3.org/2000/svg' width='" << kWidth << "' height='" << kHeight
+      << "' font-family='sans-serif' font-size='12'>\n<rect width='100%' height='100%' "
+         "fill='white'/>\n"
+      << "<text x='" << kLeft
+      << "' y='18'>Latency of one request over its length: first call at a "
+         "length (dots), median of later calls (line)</text>\n";
+  for (int i = 0; i <= 4; ++i) {
+    const double ms = most_ms * i / 4, length = most_length * i / 4;
+    out << "<line x1='" << kLeft << "' x2='" << kWidth - 20 << "' y1='" << y(ms) << "' y2='"
+        << y(ms) << "' stroke='#ddd'/><text x='8' y='" << y(ms) + 4 << "'>" << Fixed(ms, 1)
+        << " ms</text>"
+        << "<text x='" << x(length) - 10 << "' y='" << kHeight - 16 << "'>" << Fixed(length, 0)
+        << "</text>\n";
+  }
+  out << "<polyline fill='none' stroke='#1f77b4' stroke-width='1.5' points='";
+  for (const auto& [length, s] : sizes) out << x(double(length)) << "," << y(s.warm_ms) << " ";
+  out << "'/>\n";
+  for (const auto& [length, s] : sizes)
+    out << "<circle cx='" << x(double(length)) << "' cy='" << y(s.first_ms)
+        << "' r='2.5' fill='#d62728'/>\n";
+  out << "</svg>\n";
+  out.close();
+  return out.good() ? absl::OkStatus() : absl::UnavailableError("can't write " + path);
+}
+
+}  // namespace lathe::examples

@@ -1,0 +1,25 @@
+#pragma once
+// What the main job prints: percentiles, a table, and a chart of latency over length as an SVG.
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+
+namespace lathe::examples {
+
+// p in 0..100 of `values` (nearest rank); 0 for none.
+double Percentile(std::vector<double> values, double p);
+
+// Columns padded to their widest cell; the first row is the header.
+std::string Table(const std::vector<std::vector<std::string>>& rows);
+std::string Fixed(double value, int digits);
+
+struct SizeLatency {
+  double first_ms = 0, warm_ms = 0;  // first call at the size; median of later ones
+};
+// Latency over length: first calls as dots, warm calls as a line.
+absl::Status WriteChart(const std::string& path, const std::map<int64_t, SizeLatency>& sizes);
+
+}  // namespace lathe::examples
