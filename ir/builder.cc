@@ -86,8 +86,9 @@ absl::StatusOr<ValueId> Builder::Input(const std::string& name, ValueType type) 
     if (graph_->node(v).attrs.name == name)
       return absl::AlreadyExistsError(absl::StrCat("there is an input '", name, "' already"));
   }
-  absl::StatusOr<ValueId> v =
-      Append({.op = Op::k_input, .attrs = {.name = name}, .type = std::move(type), .name = name});
+  Node n{.op = Op::k_input, .type = std::move(type)};
+  n.name = n.attrs.name = name;
+  absl::StatusOr<ValueId> v = Append(std::move(n));
   if (v.ok()) graph_->inputs.push_back(*v);
   return v;
 }

@@ -1,6 +1,7 @@
 // Each invariant of the verifier, broken by hand, is reported by its number.
 #include <functional>
 
+#include "absl/strings/str_cat.h"
 #include "tests/ir/graph_builder.h"
 
 namespace lathe::ir {
@@ -30,7 +31,7 @@ void ExpectBroken(int invariant, const std::function<void(Sample&)>& damage) {
   sample.ExpectVerified();
   damage(sample);
   const absl::Status s = Verify(sample.graph);
-  EXPECT_THAT(std::string(s.message()), HasSubstr("invariant " + std::to_string(invariant) + ": "));
+  EXPECT_THAT(std::string(s.message()), HasSubstr(absl::StrCat("invariant ", invariant, ": ")));
 }
 
 TEST(Verifier, Blocks) {
