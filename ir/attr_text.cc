@@ -72,24 +72,25 @@ std::optional<std::string> Print(bool v, bool) {
 std::optional<std::string> Print(const Tensor& v, bool) { return Text(v); }
 
 template <typename Float, typename Bits>
-std::string FloatText(Float value, Bits default_nan) {
+void AppendFloat(Float value, Bits default_nan, std::string* out) {
   if (std::isnan(value)) {
     const Bits bits = std::bit_cast<Bits>(value);
-    if (bits == default_nan) return "nan";
-    return absl::StrCat("nan(0x", absl::Hex(bits), ")");
+    *out += "nan";
+    if (bits != default_nan) absl::StrAppend(out, "(0x", absl::Hex(bits), ")");
+  } else if (std::isinf(value)) {
+    *out += value < 0 ? "-inf" : "inf";
+  } else {
+    std::array<char, 40> buffer;
+    out->append(buffer.data(),
+                std::to_chars(buffer.data(), buffer.data() + buffer.size(), value).ptr);
   }
-  if (std::isinf(value)) return value < 0 ? "-inf" : "inf";
-  std::array<char, 40> buffer;
-  const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value).ptr;
-  return std::string(buffer.data(), end);
 }
 
-template <typename T>
-std::string ElementText(T v) {
-  if constexpr (std::is_same_v<T, bool>) return v ? "true" : "false";
-  if constexpr (std::is_floating_point_v<T>) return NumberText(v);
-  return absl::StrCat(v);
-}
+void Append(bool v, std::string* out) { *out += v ? "true" : "false"; }
+void Append(int32_t v, std::string* out) { absl::StrAppend(out, v); }
+void Append(int64_t v, std::string* out) { absl::StrAppend(out, v); }
+void Append(float v, std::string* out) { AppendFloat(v, uint32_t{0x7fc00000}, out); }
+void Append(double v, std::string* out) { AppendFloat(v, uint64_t{0x7ff8000000000000}, out); }
 
 template <typename T>
 void AppendElements(const Tensor& t, std::string* out) {
@@ -100,12 +101,12 @@ void AppendElements(const Tensor& t, std::string* out) {
     // Runs are equal bit for bit, so that -0 and 0 stay apart.
     int64_t run = 1;
     while (i + run < count && std::memcmp(data + i, data + i + run, sizeof(T)) == 0) ++run;
-    const std::string text = ElementText(data[i]);
-    if (run < kShortestRun) {
-      for (int64_t k = 0; k < run; ++k) absl::StrAppend(out, i + k == 0 ? "" : ", ", text);
-    } else {
-      absl::StrAppend(out, i == 0 ? "" : ", ", text, "*", run);
+    const int64_t copies = run < kShortestRun ? run : 1;
+    for (int64_t k = 0; k < copies; ++k) {
+      if (i + k > 0) *out += ", ";
+      Append(data[i], out);
     }
+    if (copies < run) absl::StrAppend(out, "*", run);
     i += run;
   }
 }
@@ -125,9 +126,10 @@ std::optional<std::string> AttrText(const AttrField& field, const Attrs& attrs, 
   return std::visit([&](auto member) { return Print(attrs.*member, required); }, field.member);
 }
 
-std::string NumberText(float value) { return FloatText<float, uint32_t>(value, 0x7fc00000u); }
 std::string NumberText(double value) {
-  return FloatText<double, uint64_t>(value, 0x7ff8000000000000u);
+  std::string out;
+  Append(value, &out);
+  return out;
 }
 
 std::string TensorText(const Tensor& tensor) {

@@ -33,7 +33,6 @@ std::optional<std::string> AttrText(const AttrField& field, const Attrs& attrs, 
 
 // Shortest decimal text that reads back to the same bits; "inf", "-inf", "nan", and
 // "nan(0x7fc00001)" for a NaN whose bits are not those of the default one.
-std::string NumberText(float value);
 std::string NumberText(double value);
 // "f32[2, 2]{1, 2, 3, 4}": the type and every element; 4 or more equal ones as value*count.
 std::string TensorText(const Tensor& tensor);

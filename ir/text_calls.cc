@@ -62,10 +62,6 @@ T DefaultNan() {
   if constexpr (sizeof(T) == 8) return std::bit_cast<T>(uint64_t{0x7ff8000000000000u});
 }
 
-std::string Digits(std::string_view text, bool negative) {
-  return absl::StrCat(negative ? "-" : "", std::string(text));
-}
-
 }  // namespace
 
 absl::StatusOr<ValueId> TextParser::Call(const Token& name) {
@@ -367,12 +363,18 @@ absl::Status TextParser::Element(T* out) {
     }
     if (at.kind != TokenKind::kNumber) return Unexpected("a number");
     const bool hex = at.text.starts_with("0x") || at.text.starts_with("0X");
-    const std::string digits = Digits(hex ? at.text.substr(2) : at.text, negative);
+    std::string_view digits = hex ? at.text.substr(2) : at.text;
+    std::string with_sign;  // -2^63 has no positive counterpart
+    if (negative && std::is_integral_v<T>) {
+      with_sign = absl::StrCat("-", std::string(digits));
+      digits = with_sign;
+    }
     const char* end = digits.data() + digits.size();
     std::from_chars_result r;
     if constexpr (std::is_floating_point_v<T>) {
       r = std::from_chars(digits.data(), end, *out,
                           hex ? std::chars_format::hex : std::chars_format::general);
+      if (negative) *out = -*out;
     } else {
       r = std::from_chars(digits.data(), end, *out, hex ? 16 : 10);
     }

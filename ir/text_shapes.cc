@@ -74,7 +74,7 @@ absl::StatusOr<TextParser::DimText> TextParser::ReadDimText(bool stop_at_colon) 
 }
 
 absl::StatusOr<Dim> TextParser::ToDim(const DimText& text, size_t first, size_t last) {
-  auto d = dim::ParseDim(text.Part(first, last), state_->graph->dims(), /*make_symbols=*/true);
+  auto d = dim::ParseDim(text.Part(first, last), state_->graph->dims(), /*make_symbols=*/false);
   if (!d.ok()) return At(text.tokens[std::min(first, text.tokens.size() - 1)], d.status());
   if (!d->ok()) return At(text.tokens[first], d->status());
   return *d;
@@ -85,7 +85,7 @@ absl::StatusOr<Dim> TextParser::ToDim(const DimText& text) {
 }
 
 absl::StatusOr<std::vector<Claim>> TextParser::ToClaims(const DimText& text) {
-  auto claims = dim::ParseClaims(text.text, state_->graph->dims(), /*make_symbols=*/true);
+  auto claims = dim::ParseClaims(text.text, state_->graph->dims(), /*make_symbols=*/false);
   if (!claims.ok()) return At(text.at(), claims.status());
   return claims;
 }

@@ -179,11 +179,11 @@ const char* const kSeeds[] = {
     "program p\ndim batch in 1..64; dim seq in 1..8192, seq % 8 == 0\nassume batch*seq <= 65536\n"
     "x: f32[batch, seq, 8]\nw = randn([8, 10], seed=1)\ny = softmax(x @ w, axis=-1)\noutput y\n",
     "x: f32[n>=2, 4]; k: i64[?]\nz = if n > 10 { a = relu(x); yield a } else { yield x * 2 - 1 }\n"
-    "s = x[0:2, ::-1]\nt = x[-1]\noutput \"a b\" = z\noutput t\n",
+    "s = x[0:2, ::-1]\nt = x[-1]\noutput \"if\" = z\noutput t\n",
     "c = constant(f32[2, 3]{0x1.8p3, -inf, nan(0x7fc00001), 1e-3*2, -0})\n"
     "p = c >= 0 and not (c == 1)\n%7 \"name\": f32[2, 3] = select(p, c, 2.5)\noutput %7\n",
     "dim a, b in {1, 2}; dim c <= 4\nx: f32[a, 2*b, ceildiv(c, 2)]\ny = sum(x, axes=[0, 2], "
-    "keep_dims=true)\nz = concat(y, y, axis=0)\nu = reshape(x, [-1]) + size(dim=a*b)\n",
+    "keep_dims=true)\nz = concat(y, y, axis=0)\nu = reshape(x, [-1]) * cast(size(dim=a*b), f32)\n",
     "x: f32[n, m]; y: f32[m, n]\nz = (x @ y)[0, :]\nv = layer_norm(x, rand([m]), rand([m]), "
     "epsilon=1e-05)\nw = pad(x, low=[0, n], high=[1, 0], value=-1.5)\ng = mean(x, 1) / n\n",
 };
