@@ -241,6 +241,7 @@ std::shared_ptr<Kernel> Parser::ParseOne(int depth) {
   if (!Accept("micro")) Expect("kernel");
   std::vector<dim::SymbolId> sizes;
   while (status_.ok() && token_ != "{") sizes.push_back(NewSymbol());
+  if (!status_.ok()) sizes.clear();
   for (dim::SymbolId id : sizes) k->sizes.push_back(k->dims->SymbolDim(id));
   dim::IsSymbol(k->dims->Symbol("t"), &k->task);
   Expect("{");
