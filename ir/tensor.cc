@@ -11,7 +11,9 @@ namespace lathe {
 namespace {
 
 constexpr size_t kAlignment = 64;
-constexpr int64_t kMaxPrinted = 64;  // elements in ToString
+constexpr int64_t kMaxOwnedBytes = int64_t{1}
+                                   << 39;  // no machine has more; allocators differ above
+constexpr int64_t kMaxPrinted = 64;        // elements in ToString
 
 std::string ShapeText(const std::vector<int64_t>& shape) {
   return absl::StrCat("[", absl::StrJoin(shape, ", "), "]");
@@ -84,6 +86,11 @@ void AppendElement(std::string& out, DType dtype, const void* at) {
 absl::StatusOr<Tensor> Tensor::Make(DType dtype, std::vector<int64_t> shape) {
   absl::StatusOr<int64_t> count = CountElements(dtype, shape);
   if (!count.ok()) return count.status();
+  if (*count * SizeOf(dtype) > kMaxOwnedBytes) {
+    return absl::ResourceExhaustedError(absl::StrCat("tensor ", Name(dtype), ShapeText(shape),
+                                                     " takes ", *count * SizeOf(dtype),
+                                                     " bytes, the limit is ", kMaxOwnedBytes));
+  }
   Tensor t;
   t.dtype_ = dtype;
   t.strides_ = RowMajorStrides(shape);
