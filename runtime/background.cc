@@ -56,6 +56,12 @@ struct Background::Impl {
     }
   }
 
+  void Push(const void* owner, std::function<void()> job) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex) {
+    if (stopped) return;
+    jobs.push_back({owner, std::move(job)});
+    if (!thread.joinable()) thread = std::thread([this] { Loop(); });
+  }
+
   bool Idle(const void* owner) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex) {
     if (running && running_owner == owner) return false;
     return std::none_of(jobs.begin(), jobs.end(),
@@ -87,10 +93,14 @@ Background::~Background() {
 
 void Background::Post(const void* owner, std::function<void()> job) {
   absl::MutexLock lock(&impl_->mutex);
-  if (impl_->stopped) return;
-  impl_->jobs.push_back({owner, std::move(job)});
-  if (!impl_->thread.joinable())
-    impl_->thread = std::thread([impl = impl_.get()] { impl->Loop(); });
+  impl_->Push(owner, std::move(job));
+}
+
+bool Background::TryPost(const void* owner, std::function<void()> job) {
+  if (!impl_->mutex.TryLock()) return false;
+  impl_->Push(owner, std::move(job));
+  impl_->mutex.Unlock();
+  return true;
 }
 
 void Background::Wait(const void* owner) {

@@ -13,6 +13,8 @@ class Background {
   Background();
   ~Background();  // Stop, then ends the thread
   void Post(const void* owner, std::function<void()> job);
+  // The same, but false, and nothing is posted, if that would have to wait for the queue.
+  bool TryPost(const void* owner, std::function<void()> job);
   // Until no job of `owner` is queued or running. Must not be called from a job.
   void Wait(const void* owner);
   // Drops the owner's queued jobs and waits for its running one. Must not be called from a job.

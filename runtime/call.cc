@@ -223,7 +223,7 @@ absl::Status FunctionState::Execute(absl::Span<const Tensor> outputs, ContextSta
   for (size_t i = 0; i < outputs.size(); ++i) output_pointers[i] = outputs[i].raw();
   plan.version->calls.fetch_add(1, std::memory_order_relaxed);
   if (plan.version->guard.empty() && observing_.load(std::memory_order_relaxed)) [[unlikely]] {
-    Observe(context.bound);
+    Observe(context.bound, /*may_wait=*/false);
   }
   if (engine_->options.poison_values) [[unlikely]] {
     context.placed = false;  // the values' pointers are gone afterwards

@@ -61,7 +61,7 @@ absl::Status FunctionState::Prepare(absl::Span<const Sizes> sizes) {
     proposed_ = true;
   }
   if (named.empty()) return absl::OkStatus();
-  for (const std::vector<int64_t>& symbols : named) Observe(symbols);
+  for (const std::vector<int64_t>& symbols : named) Observe(symbols, /*may_wait=*/true);
   WaitForVersions();
   return absl::OkStatus();
 }
@@ -101,30 +101,37 @@ void FunctionState::NoteFailure(const std::string& what, const absl::Status& why
   failures_.push_back(absl::StrCat(what, ": ", std::string(why.message())));
 }
 
-// On a thread inside a call: gives up rather than waits, and asks about each sizes once. The
+// On a thread inside a call it gives up rather than waits; each sizes are asked about once. The
 // builder itself is asked on the background thread.
-void FunctionState::Observe(absl::Span<const int64_t> symbols) {
-  if (!observing_.load() || !mutex_.TryLock()) return;
+void FunctionState::Observe(absl::Span<const int64_t> symbols, bool may_wait) {
+  if (!observing_.load()) return;
+  if (may_wait) {
+    mutex_.Lock();
+  } else if (!mutex_.TryLock()) {
+    return;
+  }
   std::vector<int64_t> values(symbols.begin(), symbols.end());
-  const bool known = std::find(observed_.begin(), observed_.end(), values) != observed_.end();
-  if (!known) observed_.push_back(values);
-  if (observed_.size() >= kObservedPerVersion * static_cast<size_t>(options_.max_versions)) {
-    observing_ = false;
+  if (std::find(observed_.begin(), observed_.end(), values) == observed_.end()) {
+    const auto job = [this, values] {
+      std::vector<VersionRequest> requests;
+      {
+        absl::MutexLock lock(&build_mutex_);
+        requests = builder_->ProposeFor(values);
+      }
+      for (const VersionRequest& request : requests) BuildInBackground(request);
+    };
+    const bool posted = may_wait ? (engine_->background.Post(this, job), true)
+                                 : engine_->background.TryPost(this, job);
+    if (posted) observed_.push_back(std::move(values));
+    if (observed_.size() >= kObservedPerVersion * static_cast<size_t>(options_.max_versions)) {
+      observing_ = false;
+    }
   }
   mutex_.Unlock();
-  if (known) return;
-  engine_->background.Post(this, [this, values = std::move(values)] {
-    std::vector<VersionRequest> requests;
-    {
-      absl::MutexLock lock(&build_mutex_);
-      requests = builder_->ProposeFor(values);
-    }
-    for (const VersionRequest& request : requests) BuildInBackground(request);
-  });
 }
 
 absl::Status FunctionState::Publish(std::vector<std::shared_ptr<const Version>> versions) {
-  auto next = std::make_shared<Published>();
+  auto next = std::make_unique<Published>();
   LATHE_ASSIGN_OR_RETURN(next->table,
                          VersionTable::Make(plan_, graph_->facts(), std::move(versions)));
   auto plans = std::make_shared<std::vector<RunPlan>>();
@@ -138,17 +145,22 @@ absl::Status FunctionState::Publish(std::vector<std::shared_ptr<const Version>> 
     ready_.emplace(version, engine_->SecondsSinceBirth());
     if (!pinned_.empty() && version->name == pinned_) next->pinned = static_cast<int>(i);
   }
-  next->generation = generation_.load() + 1;
-  published_ = std::move(next);
-  current_.store(published_.get(), std::memory_order_release);
-  generation_.store(published_->generation, std::memory_order_release);
+  MakeCurrent(std::move(next));
   return absl::OkStatus();
+}
+
+void FunctionState::MakeCurrent(std::unique_ptr<Published> next) {
+  next->generation = generation_.load() + 1;
+  generation_.store(next->generation, std::memory_order_release);
+  current_.store(next.get(), std::memory_order_release);
+  publications_->all.push_back(std::move(next));
 }
 
 absl::Status FunctionState::Pin(const std::string& version_name) {
   absl::MutexLock lock(&mutex_);
-  if (published_ == nullptr) return NotPrepared();
-  auto next = std::make_shared<Published>(*published_);
+  const Published* current = current_.load();
+  if (current == nullptr) return NotPrepared();
+  auto next = std::make_unique<Published>(*current);
   next->pinned = -1;
   std::vector<std::string> names;
   for (size_t i = 0; i < next->table->versions().size(); ++i) {
@@ -161,21 +173,19 @@ absl::Status FunctionState::Pin(const std::string& version_name) {
                                             absl::StrJoin(names, ", ")));
   }
   pinned_ = version_name;
-  ++next->generation;
-  published_ = std::move(next);
-  current_.store(published_.get(), std::memory_order_release);
-  generation_.store(published_->generation, std::memory_order_release);
+  MakeCurrent(std::move(next));
   return absl::OkStatus();
 }
 
 std::shared_ptr<const VersionTable> FunctionState::table() const {
-  absl::MutexLock lock(&mutex_);
-  return published_ == nullptr ? nullptr : published_->table;
+  const Published* current = current_.load(std::memory_order_acquire);
+  return current == nullptr ? nullptr : current->table;
 }
 
 std::shared_ptr<const Published> FunctionState::published() const {
-  absl::MutexLock lock(&mutex_);
-  return published_;
+  const Published* current = current_.load(std::memory_order_acquire);
+  if (current == nullptr) return nullptr;
+  return std::shared_ptr<const Published>(publications_, current);
 }
 
 double FunctionState::ReadySeconds(const Version* version) const {
@@ -190,7 +200,7 @@ std::vector<std::string> FunctionState::BuildFailures() const {
 }
 
 std::unique_ptr<ContextState> FunctionState::TakeContext() {
-  absl::MutexLock lock(&mutex_);
+  absl::MutexLock lock(&contexts_mutex_);
   if (free_contexts_.empty()) return std::make_unique<ContextState>();
   std::unique_ptr<ContextState> context = std::move(free_contexts_.back());
   free_contexts_.pop_back();
@@ -198,7 +208,7 @@ std::unique_ptr<ContextState> FunctionState::TakeContext() {
 }
 
 void FunctionState::ReturnContext(std::unique_ptr<ContextState> context) {
-  absl::MutexLock lock(&mutex_);
+  absl::MutexLock lock(&contexts_mutex_);
   free_contexts_.push_back(std::move(context));
 }
 

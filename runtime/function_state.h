@@ -70,6 +70,12 @@ class FunctionState {
  private:
   FunctionState() = default;
 
+  // Every table that was ever current. They go with the last context that used one, so a context
+  // may outlive its function, and no reader needs a lock: a function has few.
+  struct Publications {
+    std::vector<std::unique_ptr<const Published>> all;
+  };
+
   // -- call path (call.cc), in this order
   absl::Status Enter(ContextState& context) const;
   absl::Status Bind(absl::Span<const Tensor> inputs, ContextState& context, bool* strided) const;
@@ -88,9 +94,10 @@ class FunctionState {
   // -- versions (function_state.cc)
   absl::Status Publish(std::vector<std::shared_ptr<const Version>> versions)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(build_mutex_);
+  void MakeCurrent(std::unique_ptr<Published> next) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Post(std::vector<VersionRequest> requests);
   void BuildInBackground(const VersionRequest& request);
-  void Observe(absl::Span<const int64_t> symbols);
+  void Observe(absl::Span<const int64_t> symbols, bool may_wait);
   void NoteFailure(const std::string& what, const absl::Status& why);
   bool Full(const VersionTable& table) const;
   std::unique_ptr<ContextState> TakeContext();
@@ -108,14 +115,17 @@ class FunctionState {
   bool proposed_ ABSL_GUARDED_BY(build_mutex_) = false;
 
   mutable absl::Mutex mutex_ ABSL_ACQUIRED_AFTER(build_mutex_);
-  std::shared_ptr<const Published> published_ ABSL_GUARDED_BY(mutex_);
   std::string pinned_ ABSL_GUARDED_BY(mutex_);
-  std::vector<std::unique_ptr<ContextState>> free_contexts_ ABSL_GUARDED_BY(mutex_);
   std::map<const Version*, double> ready_ ABSL_GUARDED_BY(mutex_);
   std::vector<std::string> failures_ ABSL_GUARDED_BY(mutex_);
   std::vector<std::vector<int64_t>> observed_ ABSL_GUARDED_BY(mutex_);  // symbols asked about
 
-  std::atomic<const Published*> current_{nullptr};  // published_, to compare with without a lock
+  absl::Mutex contexts_mutex_;
+  std::vector<std::unique_ptr<ContextState>> free_contexts_ ABSL_GUARDED_BY(contexts_mutex_);
+
+  const std::shared_ptr<Publications> publications_ = std::make_shared<Publications>();
+  std::atomic<const Published*> current_{
+      nullptr};  // the last of publications_; null before prepare
   std::atomic<uint64_t> generation_{0};
   std::atomic<bool> observing_{false};  // the builder wants to see sizes, and may get more
 };
