@@ -139,6 +139,7 @@ class TextParser {
   absl::StatusOr<Dim> ToDim(const DimText& text);
   absl::StatusOr<Dim> ToDim(const DimText& text, size_t first, size_t last);
   absl::StatusOr<std::vector<Claim>> ToClaims(const DimText& text);
+  absl::Status AtColumn(const Token& start, const absl::Status& s) const;
   absl::Status CheckNames(const DimText& text, bool declare);
   absl::Status DeclareDim(const Token& name);
   absl::StatusOr<Dim> ShapeEntry(std::string_view subject, size_t axis, bool declare);

@@ -2,7 +2,9 @@
 // AddSpec); here its extent is found, its names are checked, and what it declares becomes facts.
 #include <algorithm>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "ir/text_internal.h"
 
 namespace lathe::ir {
@@ -73,9 +75,27 @@ absl::StatusOr<TextParser::DimText> TextParser::ReadDimText(bool stop_at_colon) 
   return out;
 }
 
+// The dim parser says "column 5: ..." of its own text; here it becomes the place in the whole text.
+absl::Status TextParser::AtColumn(const Token& start, const absl::Status& s) const {
+  absl::string_view message = s.message();
+  if (s.ok() || !absl::ConsumePrefix(&message, "column ")) return At(start, s);
+  const size_t digits = std::min(message.find(": "), message.size());
+  int64_t column = 0;
+  if (!absl::SimpleAtoi(message.substr(0, digits), &column)) return At(start, s);
+  Token place = start;
+  const char* p = start.text.data();
+  const char* end = lexer_.text().data() + lexer_.text().size();
+  for (int64_t i = 1; i < column && p < end; ++i, ++p) {
+    place.line += *p == '\n' ? 1 : 0;
+    place.column = *p == '\n' ? 1 : place.column + 1;
+  }
+  message.remove_prefix(std::min(digits + 2, message.size()));
+  return At(place, absl::Status(s.code(), message));
+}
+
 absl::StatusOr<Dim> TextParser::ToDim(const DimText& text, size_t first, size_t last) {
   auto d = dim::ParseDim(text.Part(first, last), state_->graph->dims(), /*make_symbols=*/false);
-  if (!d.ok()) return At(text.tokens[std::min(first, text.tokens.size() - 1)], d.status());
+  if (!d.ok()) return AtColumn(text.tokens[std::min(first, text.tokens.size() - 1)], d.status());
   if (!d->ok()) return At(text.tokens[first], d->status());
   return *d;
 }
@@ -86,7 +106,7 @@ absl::StatusOr<Dim> TextParser::ToDim(const DimText& text) {
 
 absl::StatusOr<std::vector<Claim>> TextParser::ToClaims(const DimText& text) {
   auto claims = dim::ParseClaims(text.text, state_->graph->dims(), /*make_symbols=*/false);
-  if (!claims.ok()) return At(text.at(), claims.status());
+  if (!claims.ok()) return AtColumn(text.at(), claims.status());
   return claims;
 }
 
@@ -189,8 +209,9 @@ absl::Status TextParser::Spec(const DimText& text, size_t first, Dim subject,
   const Token& at = text.tokens[first];
   // "in 1..64" is the range itself; "in {1, 2}" stays.
   if (at.IsName("in") && first + 1 < count && !text.tokens[first + 1].Is("{")) ++first;
-  return At(at,
-            facts().AddSpec(&subject, text.Part(first, count), {what, LocationOf(at).ToString()}));
+  const dim::Source source{what, LocationOf(at).ToString()};
+  return AtColumn(text.tokens[std::min(first, count - 1)],
+                  facts().AddSpec(&subject, text.Part(first, count), source));
 }
 
 absl::Status TextParser::AddClaims(const DimText& text, const std::string& what) {

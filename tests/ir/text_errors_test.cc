@@ -120,8 +120,11 @@ constexpr BadText kBadTexts[] = {
     {"c = constant(f32[9223372036854775807, 9223372036854775807, 0]{1})", "1:63", "room for 0"},
     // Facts.
     {"dim n in 1..8\nassume n >= 9", "2:8", "can't hold together"},
+    {"dim n; x: f32[2, 4 * (n + ]", "1:27", "wanted a size"},
+    {"dim n; x: f32[2, 4 * (n + )]", "1:27", "wanted a size"},
+    {"dim n; x: f32[(2 *\n  4 * + n)]", "2:7", "wanted a size"},
     {"x: f32[n in 1..8, n >= 9]", "1:21", "can't hold together"},
-    {"dim n in 1..2..3", "1:7", "column"},
+    {"dim n in 1..2..3", "1:14", "found \"..\""},
 };
 
 INSTANTIATE_TEST_SUITE_P(All, BadTexts, testing::ValuesIn(kBadTexts));
