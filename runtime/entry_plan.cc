@@ -60,7 +60,7 @@ class PlanMaker {
 
   absl::StatusOr<EntryPlan> Make() {
     AddSymbols();
-    AddInputs();
+    if (absl::Status s = AddInputs(); !s.ok()) return s;
     BindAll();
     absl::Status unbound = BindUnused();
     if (!unbound.ok()) return unbound;
@@ -83,9 +83,14 @@ class PlanMaker {
     bound_.resize(count);
   }
 
-  void AddInputs() {
+  absl::Status AddInputs() {
     for (ir::ValueId v : graph_.inputs) {
       const ir::ValueType& type = graph_.type(v);
+      if (type.rank() > ir::kMaxRank) {
+        return absl::InvalidArgumentError(absl::StrCat("input ", graph_.ValueName(v), " has rank ",
+                                                       type.rank(), ", the limit is ",
+                                                       ir::kMaxRank));
+      }
       const int32_t input = static_cast<int32_t>(plan_.inputs.size());
       for (int32_t axis = 0; axis < type.rank(); ++axis) {
         const Dim d = type.shape[static_cast<size_t>(axis)];
@@ -97,6 +102,7 @@ class PlanMaker {
       }
       plan_.inputs.push_back({graph_.ValueName(v), type.dtype, type.shape, type.ToString()});
     }
+    return absl::OkStatus();
   }
 
   bool AllBound(absl::Span<const SymbolId> symbols, SymbolId except) const {
