@@ -129,6 +129,22 @@ void AddFacts(benchmark::State& state) {
 }
 BENCHMARK(AddFacts)->Arg(4)->Arg(32)->Arg(128);
 
+// What a lowering does for each kernel: a copy, two loop variables, some questions.
+void CopyAddProve(benchmark::State& state) {
+  Encoder e;
+  Dim row = e.context.Symbol("row"), column = e.context.Symbol("column");
+  for (auto _ : state) {
+    FactSet facts = e.facts;
+    facts.Add(row < CeilDiv(e.seq, 6), Standing::kDerived, {}).IgnoreError();
+    facts.Add(column < 24, Standing::kDerived, {}).IgnoreError();
+    benchmark::DoNotOptimize(facts.Prove(row * 6 + 5 < e.seq));
+    benchmark::DoNotOptimize(facts.Prove(column * 16 + 15 < 384));
+    benchmark::DoNotOptimize(facts.Prove((row * 6 + 5) * 384 + column <= Dim(INT32_MAX)));
+    benchmark::DoNotOptimize(facts.Prove(Eq(Mod(e.seq * 384 + column * 16, 16), 0)));
+  }
+}
+BENCHMARK(CopyAddProve);
+
 void RunProgram(benchmark::State& state) {
   Encoder e;
   DimProgramBuilder builder(&e.context);

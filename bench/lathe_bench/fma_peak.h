@@ -1,0 +1,9 @@
+#pragma once
+// The machine's own limit, measured beside what is compared with it.
+
+namespace lathe::bench {
+
+// Best rate of f32 fused multiply-adds of one core, in GFLOP/s, over a few milliseconds.
+double FmaPeakGflops();
+
+}  // namespace lathe::bench

@@ -1,0 +1,57 @@
+// lathe-bench: Lathe's own suites (tables and JSON), and the peer benchmark's contestant.
+#include <unistd.h>
+
+#include <iostream>
+#include <map>
+
+#include "absl/flags/flag.h"
+#include "absl/flags/parse.h"
+#include "absl/flags/usage.h"
+#include "bench/lathe_bench/contestant.h"
+#include "bench/lathe_bench/suites.h"
+
+ABSL_FLAG(bool, contestant, false, "speak the peer benchmark's line protocol on stdin and stdout");
+ABSL_FLAG(int, threads, 2, "threads of the engine, for suites that don't fix it");
+ABSL_FLAG(int, rounds, 21, "alternations of each measurement");
+
+namespace {
+
+constexpr char kUsage[] =
+    "lathe-bench SUITE [--threads N] [--rounds N], or lathe-bench --contestant\n"
+    "suites: first-call  first call at a size against warm calls, 5 processes\n"
+    "        gemm        products in cache against the FMA peak, one core\n"
+    "        versions    range versions against the generic one\n"
+    "        call        overhead of a call and of a kernel";
+
+std::string Self() {
+  char path[4096];
+  const ssize_t n = readlink("/proc/self/exe", path, sizeof path - 1);
+  return n > 0 ? std::string(path, static_cast<size_t>(n)) : "lathe-bench";
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  absl::SetProgramUsageMessage(kUsage);
+  const std::vector<char*> arguments = absl::ParseCommandLine(argc, argv);
+  if (absl::GetFlag(FLAGS_contestant)) {
+    lathe::bench::ServeContestant(std::cin, std::cout);
+    return 0;
+  }
+  const std::map<std::string, absl::Status (*)(const lathe::bench::SuiteOptions&)> suites{
+      {"first-call", lathe::bench::FirstCall},
+      {"first-call-child", lathe::bench::FirstCallChild},
+      {"gemm", lathe::bench::Gemm},
+      {"versions", lathe::bench::Versions},
+      {"call", lathe::bench::CallOverhead}};
+  const auto suite = arguments.size() == 2 ? suites.find(arguments[1]) : suites.end();
+  if (suite == suites.end()) {
+    std::cerr << kUsage << "\n";
+    return 2;
+  }
+  const absl::Status status =
+      suite->second({absl::GetFlag(FLAGS_threads), absl::GetFlag(FLAGS_rounds), Self()});
+  if (status.ok()) return 0;
+  std::cerr << "lathe-bench: " << status.ToString() << "\n";
+  return 1;
+}

@@ -1,0 +1,262 @@
+#include "bench/lathe_bench/suites.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <functional>
+#include <iostream>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "bench/lathe_bench/fma_peak.h"
+#include "examples/encoder.h"
+#include "examples/serve_report.h"
+#include "lathe/lathe.h"
+
+namespace lathe::bench {
+namespace {
+
+using examples::Fixed;
+using examples::Percentile;
+using examples::Table;
+using Json = nlohmann::json;
+
+double Now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+Tensor Random(std::vector<int64_t> shape) {
+  Tensor t(f32, std::move(shape));
+  for (int64_t i = 0; i < t.num_elements(); ++i)
+    t.data<float>()[i] = static_cast<float>((i * 2654435761u >> 8) & 0xffff) / 65536.0f - 0.5f;
+  return t;
+}
+
+// A prepared function with everything that a timed call needs.
+struct Bound {
+  Function function;
+  std::vector<Tensor> inputs, outputs;
+  Context context;
+
+  absl::StatusOr<double> Call() {
+    const double start = Now();
+    absl::Status s = function.call_into(inputs, outputs, context);
+    if (!s.ok()) return s;
+    return Now() - start;
+  }
+  // Mean seconds of `calls` calls.
+  absl::StatusOr<double> Calls(int64_t calls) {
+    const double start = Now();
+    for (int64_t i = 0; i < calls; ++i)
+      if (absl::Status s = function.call_into(inputs, outputs, context); !s.ok()) return s;
+    return (Now() - start) / static_cast<double>(calls);
+  }
+};
+
+absl::StatusOr<Bound> Bind(const Function& f, std::vector<Tensor> inputs, const Sizes& sizes) {
+  absl::StatusOr<std::vector<std::vector<int64_t>>> shapes = f.output_shapes(sizes);
+  if (!shapes.ok()) return shapes.status();
+  Bound bound{f, std::move(inputs), {}, {}};
+  for (const std::vector<int64_t>& shape : *shapes) bound.outputs.emplace_back(f32, shape);
+  absl::Status s = f.reserve(bound.context, sizes);
+  if (!s.ok()) return s;
+  return bound;
+}
+
+absl::StatusOr<Function> Prepared(Engine& engine, absl::StatusOr<Program> program) {
+  absl::StatusOr<Function> f = engine.compile(std::move(program));
+  if (!f.ok()) return f.status();
+  absl::Status s = f->prepare();
+  if (!s.ok()) return s;
+  return f;
+}
+
+absl::StatusOr<Program> TraceEncoder() {
+  Trace t("encoder");
+  absl::StatusOr<Value> hidden = examples::BuildEncoder(t, {}, examples::SeededWeights(1));
+  if (!hidden.ok()) return hidden.status();
+  return t.finish({*hidden}, {"last_hidden"});
+}
+
+std::vector<Tensor> EncoderInputs(int64_t seq) {
+  Tensor ids(i64, {1, seq}), mask(i64, {1, seq});
+  for (int64_t i = 0; i < seq; ++i) {
+    ids.data<int64_t>()[i] = (i * 7919 + 13) % 30522;
+    mask.data<int64_t>()[i] = i < seq - seq / 8;
+  }
+  return {ids, mask};
+}
+
+absl::StatusOr<Program> TraceProduct(int64_t k, int64_t n) {
+  Trace t("product");
+  const Dim m = t.dim("M");
+  return t.finish({matmul(t.input("x", f32, {m, k}), t.constant(Random({k, n})))}, {"y"});
+}
+
+void PrintLast(const Json& j) { std::cout << j.dump() << std::endl; }
+
+}  // namespace
+
+absl::Status FirstCallChild(const SuiteOptions& options) {
+  Engine engine({.threads = options.threads});
+  absl::StatusOr<Function> f = Prepared(engine, TraceEncoder());
+  if (!f.ok()) return f.status();
+  f->wait_for_versions();
+  for (int64_t i = 0; i < 40; ++i) {
+    const int64_t seq = 5 + i * 12 + i % 7;
+    absl::StatusOr<Bound> bound = Bind(*f, EncoderInputs(seq), {{"batch", 1}, {"seq", seq}});
+    if (!bound.ok()) return bound.status();
+    absl::StatusOr<double> first = bound->Call();
+    if (!first.ok()) return first.status();
+    std::vector<double> warm;
+    for (int k = 0; k < 5; ++k) warm.push_back(*bound->Call());
+    std::cout << seq << " " << *first << " " << Percentile(warm, 50) << "\n";
+  }
+  return absl::OkStatus();
+}
+
+absl::Status FirstCall(const SuiteOptions& options) {
+  std::map<int64_t, std::vector<double>> first, warm;
+  for (int process = 0; process < 5; ++process) {
+    const std::string command =
+        absl::StrCat(options.self, " first-call-child --threads=", options.threads);
+    FILE* pipe = popen(command.c_str(), "r");
+    if (pipe == nullptr) return absl::UnavailableError("can't start " + command);
+    long long seq = 0;
+    double a = 0, b = 0;
+    while (std::fscanf(pipe, "%lld %lf %lf", &seq, &a, &b) == 3) {
+      first[seq].push_back(a);
+      warm[seq].push_back(b);
+    }
+    if (pclose(pipe) != 0) return absl::InternalError(command + " failed");
+  }
+  std::vector<double> ratios;
+  std::vector<std::vector<std::string>> rows{{"seq", "best first ms", "median warm ms", "ratio"}};
+  for (const auto& [seq, times] : first) {
+    const double best = *std::min_element(times.begin(), times.end());
+    const double usual = Percentile(warm[seq], 50);
+    ratios.push_back(best / usual);
+    rows.push_back(
+        {absl::StrCat(seq), Fixed(best * 1e3, 3), Fixed(usual * 1e3, 3), Fixed(best / usual, 3)});
+  }
+  std::cout << Table(rows);
+  PrintLast({{"suite", "first-call"},
+             {"sizes", ratios.size()},
+             {"processes", 5},
+             {"worst_ratio", Percentile(ratios, 100)},
+             {"median_ratio", Percentile(ratios, 50)}});
+  return absl::OkStatus();
+}
+
+absl::Status Gemm(const SuiteOptions& options) {
+  Engine engine({.threads = 1});
+  std::vector<std::vector<std::string>> rows{{"K x N", "M", "GFLOP/s", "of FMA peak"}};
+  double worst = 1e9;
+  for (const auto& [k, n] : std::vector<std::pair<int64_t, int64_t>>{{384, 384}, {768, 256}}) {
+    absl::StatusOr<Function> f = Prepared(engine, TraceProduct(k, n));
+    if (!f.ok()) return f.status();
+    f->wait_for_versions();
+    for (int64_t m : {1, 2, 4, 5, 8, 16, 17, 37, 64, 128, 384}) {
+      absl::StatusOr<Bound> bound = Bind(*f, {Random({m, k})}, {{"M", m}});
+      if (!bound.ok()) return bound.status();
+      double best = 0;
+      const int64_t calls = std::max<int64_t>(1, int64_t{20'000'000} / (m * k * n));
+      for (int r = 0; r < options.rounds; ++r) {
+        const double peak = FmaPeakGflops();  // in turn, so that both see the same machine
+        absl::StatusOr<double> s = bound->Calls(calls);
+        if (!s.ok()) return s.status();
+        const double rate = 2e-9 * static_cast<double>(m * k * n) / *s;
+        best = std::max(best, rate / peak);
+      }
+      rows.push_back({absl::StrCat(k, "x", n), absl::StrCat(m), Fixed(best * FmaPeakGflops(), 1),
+                      Fixed(best * 100, 1) + " %"});
+      if (m >= 16) worst = std::min(worst, best);
+    }
+  }
+  std::cout << Table(rows);
+  PrintLast({{"suite", "gemm"}, {"worst_of_peak_from_16_rows", worst}});
+  return absl::OkStatus();
+}
+
+absl::Status Versions(const SuiteOptions& options) {
+  Engine engine({.threads = 1});
+  absl::StatusOr<Function> f = Prepared(engine, TraceProduct(768, 768));
+  if (!f.ok()) return f.status();
+  f->wait_for_versions();
+  std::vector<std::vector<std::string>> rows{
+      {"version", "M", "generic / version", "generic / generic, spread"}};
+  double gain = 0, worst = 1e9;
+  for (int64_t m : {1, 2, 3}) {
+    absl::StatusOr<Bound> bound = Bind(*f, {Random({m, 768})}, {{"M", m}});
+    if (!bound.ok()) return bound.status();
+    std::vector<double> ratio, same;
+    for (int r = 0; r < options.rounds; ++r) {
+      double seconds[3] = {};
+      const char* const turns[3] = {"generic", "", "generic"};
+      for (int turn = 0; turn < 3; ++turn) {
+        if (absl::Status s = f->pin_version(turns[turn]); !s.ok()) return s;
+        absl::StatusOr<double> t = bound->Calls(200);
+        if (!t.ok()) return t.status();
+        seconds[turn] = *t;
+      }
+      ratio.push_back(seconds[0] / seconds[1]);
+      same.push_back(seconds[0] / seconds[2]);
+    }
+    const double median = Percentile(ratio, 50), spread = Percentile(same, 95) - 1;
+    gain = std::max(gain, median - 1 - std::max(spread, 0.0));
+    worst = std::min(worst, 1 / median);
+    rows.push_back({f->versions().front().name, absl::StrCat(m), Fixed(median, 3),
+                    Fixed(Percentile(same, 5), 3) + " .. " + Fixed(Percentile(same, 95), 3)});
+  }
+  std::cout << Table(rows);
+  PrintLast({{"suite", "versions"},
+             {"versions", f->versions().size()},
+             {"swaps", engine.counters().versions_swapped},
+             {"gain_beyond_spread", gain}});
+  return f->pin_version("");
+}
+
+absl::Status CallOverhead(const SuiteOptions& options) {
+  Engine engine({.threads = 1});
+  std::map<int, double> ns;
+  for (int kernels : {1, 8, 64}) {
+    Trace t("chain");
+    const Dim n = t.dim("n");
+    Value x = t.input("x", f32, {n, 4});
+    // A sum over the first axis can't be fused with the next: its result is read more than once.
+    for (int i = 0; i < kernels; ++i) x = broadcast_to(sum(x, {0}, true), {n, 4});
+    absl::StatusOr<Function> f = Prepared(engine, t.finish({sum(x, {0})}, {"y"}));
+    if (!f.ok()) return f.status();
+    absl::StatusOr<Bound> one = Bind(*f, {Random({1, 4})}, {{"n", 1}});
+    absl::StatusOr<Bound> two = Bind(*f, {Random({2, 4})}, {{"n", 2}});
+    if (!one.ok()) return one.status();
+    if (!two.ok()) return two.status();
+    std::vector<double> times;
+    for (int r = 0; r < options.rounds; ++r) {
+      const double start = Now();
+      for (int i = 0; i < 500; ++i) {
+        if (absl::Status s = f->call_into(one->inputs, one->outputs, one->context); !s.ok())
+          return s;
+        if (absl::Status s = f->call_into(two->inputs, two->outputs, one->context); !s.ok())
+          return s;
+      }
+      times.push_back((Now() - start) / 1000 * 1e9);
+    }
+    ns[f->versions().back().kernels] = Percentile(times, 50);
+  }
+  std::vector<std::vector<std::string>> rows{{"kernels", "ns a call"}};
+  for (const auto& [kernels, t] : ns) rows.push_back({absl::StrCat(kernels), Fixed(t, 0)});
+  std::cout << Table(rows);
+  const auto low = *ns.begin(), high = *ns.rbegin();
+  const double slope = (high.second - low.second) / (high.first - low.first);
+  PrintLast({{"suite", "call"},
+             {"ns_a_kernel", slope},
+             {"ns_intercept", low.second - slope * low.first}});
+  return absl::OkStatus();
+}
+
+}  // namespace lathe::bench

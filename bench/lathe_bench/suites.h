@@ -1,0 +1,29 @@
+#pragma once
+// Lathe's own measurements. Each prints a table and, as its last line, one JSON object.
+#include <string>
+
+#include "absl/status/status.h"
+
+namespace lathe::bench {
+
+struct SuiteOptions {
+  int threads = 2;
+  int rounds = 21;
+  std::string self;  // how to start this program again, for suites that need fresh processes
+};
+
+// 40 sizes that the process has not called, in 5 processes: the best first call over the median
+// warm call of each size.
+absl::Status FirstCall(const SuiteOptions& options);
+// One process of it: "size first warm" lines, seconds.
+absl::Status FirstCallChild(const SuiteOptions& options);
+// Products with their weights in cache, one core, in percent of the FMA peak that is measured
+// beside them.
+absl::Status Gemm(const SuiteOptions& options);
+// Each range version against the generic one, alternating, with the spread of generic against
+// itself.
+absl::Status Versions(const SuiteOptions& options);
+// ns of call_into over programs of 1, 8 and 64 kernels, sizes alternating: intercept and slope.
+absl::Status CallOverhead(const SuiteOptions& options);
+
+}  // namespace lathe::bench
