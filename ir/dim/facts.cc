@@ -253,10 +253,11 @@ Answer FactSet::Prove(const Claim& claim, bool use_required) const {
   int num_symbols = impl_->context->num_symbols();
   Claim sorted = claim;
   sorted.set = c.set;
-  for (const std::vector<int64_t>& model : side.Finder().Pool(num_symbols)) {
-    if (TryEvaluate(sorted, model) != Truth::kFalse) continue;
+  for (int i = 0; i < ModelFinder::kModels; ++i) {
+    const std::vector<int64_t>* model = side.Finder().Model(i, num_symbols);
+    if (model == nullptr || TryEvaluate(sorted, *model) != Truth::kFalse) continue;
     answer.verdict = Verdict::kRefuted;
-    answer.witness = model;
+    answer.witness = *model;
     return answer;
   }
   if (c.e.ok() && prover.Holds(c)) return proved();

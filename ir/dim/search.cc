@@ -9,8 +9,7 @@ namespace lathe::dim {
 namespace {
 
 constexpr int64_t kEnumerationLimit = 4096;
-constexpr int kPoolSize = 8;
-constexpr int kPoolSteps = 400;
+constexpr int kModelSteps = 400;
 constexpr int kWitnessSteps = 200;
 constexpr int kWitnessStrategies = 3;
 
@@ -78,6 +77,8 @@ ModelFinder::ModelFinder(const Theory* theory) : theory_(*theory) {
     symbols.push_back(symbol);
     Connect(symbols);
   }
+  components_.resize(parent_.size());
+  for (SymbolId s = 0; s < components_.size(); ++s) components_[Root(s)].push_back(s);
 }
 
 ModelFinder::Check ModelFinder::MakeCheck(const Constraint& c, SymbolId last) const {
@@ -101,12 +102,15 @@ void ModelFinder::Connect(const std::vector<SymbolId>& symbols) {
   if (!symbols.empty()) Root(symbols[0]);
 }
 
-std::vector<SymbolId> ModelFinder::Closure(std::vector<SymbolId> roots) {
-  std::vector<SymbolId> wanted, all = roots;
-  for (SymbolId s : roots) wanted.push_back(Root(s));
-  std::sort(wanted.begin(), wanted.end());
-  for (SymbolId s = 0; s < parent_.size(); ++s) {
-    if (std::binary_search(wanted.begin(), wanted.end(), Root(s))) all.push_back(s);
+std::vector<SymbolId> ModelFinder::Closure(const std::vector<SymbolId>& roots) {
+  std::vector<SymbolId> all;
+  for (SymbolId s : roots) {
+    if (s >= components_.size()) {
+      all.push_back(s);  // in no claim
+      continue;
+    }
+    const std::vector<SymbolId>& tied = components_[Root(s)];
+    all.insert(all.end(), tied.begin(), tied.end());
   }
   std::sort(all.begin(), all.end());
   all.erase(std::unique(all.begin(), all.end()), all.end());
@@ -280,57 +284,52 @@ bool ModelFinder::Enumerate(Walk* walk, Leaf leaf) const {
   }
 }
 
-bool ModelFinder::InitialModel(int strategy, Values* values) {
+bool ModelFinder::MakeModel(int strategy, const Values* fallback, Values* values) {
   for (size_t i : ground_claims_) {
     if (TryEvaluate(theory_.claims()[i], *values) != Truth::kTrue) return false;
   }
   std::vector<uint8_t> done(values->size(), 0);
+  Walk walk;
+  walk.values = *values;
+  walk.strategy = strategy;
   for (SymbolId s = 0; s < values->size(); ++s) {
     if (done[s] != 0) continue;
-    Walk walk;
-    walk.symbols = s < parent_.size() ? Closure({s}) : std::vector<SymbolId>{s};
+    walk.symbols = Closure({s});
+    walk.order.clear();
     for (SymbolId x : walk.symbols) {
       done[x] = 1;
       if (!theory_.IsSolved(x)) walk.order.push_back(x);
     }
-    walk.values = *values;
-    walk.strategy = strategy;
-    walk.steps = kPoolSteps;
-    if (Enumerate(&walk, [] { return true; })) {
-      *values = walk.values;
-    } else if (pool_.empty()) {
-      return false;
-    } else {
-      for (SymbolId x : walk.symbols) (*values)[x] = pool_[0][x];
-    }
+    walk.steps = kModelSteps;
+    if (Enumerate(&walk, [] { return true; })) continue;
+    if (fallback == nullptr) return false;
+    for (SymbolId x : walk.symbols) walk.values[x] = (*fallback)[x];
   }
+  *values = std::move(walk.values);
   return true;
 }
 
-const std::vector<Values>& ModelFinder::Pool(int num_symbols) {
+const Values* ModelFinder::Model(int index, int num_symbols) {
   size_t n = static_cast<size_t>(num_symbols);
-  if (!pool_built_) {
-    pool_built_ = true;
-    for (int strategy = 0; strategy < kPoolSize; ++strategy) {
-      Values values(n, 0);
-      if (!InitialModel(strategy, &values)) continue;
-      if (std::find(pool_.begin(), pool_.end(), values) == pool_.end()) {
-        pool_.push_back(std::move(values));
-      }
-    }
+  auto& model = models_[index];
+  if (!model.tried) {
+    const Values* fallback = index == 0 ? nullptr : Model(0, num_symbols);
+    model.tried = true;
+    model.values.assign(n, 0);
+    model.found = MakeModel(index, fallback, &model.values);
   }
   // Symbols made since then are in no claim.
-  for (size_t i = 0; i < pool_.size(); ++i) {
-    for (size_t s = pool_[i].size(); s < n; ++s) {
-      pool_[i].push_back(i == 0 ? 0 : static_cast<int64_t>(Hash(s, i) % (i < 3 ? 7 : 1000)));
-    }
+  for (size_t s = model.values.size(); s < n; ++s) {
+    model.values.push_back(
+        index == 0 ? 0 : static_cast<int64_t>(Hash(s, index) % (index < 3 ? 7 : 1000)));
   }
-  return pool_;
+  return model.found ? &model.values : nullptr;
 }
 
 ModelFinder::Outcome ModelFinder::Break(const Claim& claim, int num_symbols, Values* model,
                                         Why* why) {
-  Pool(num_symbols);
+  const Values* base = nullptr;
+  for (int i = 0; i < kModels && base == nullptr; ++i) base = Model(i, num_symbols);
   Walk walk;
   walk.symbols = Closure(SymbolsOf(claim));
   for (SymbolId s : walk.symbols) {
@@ -343,12 +342,12 @@ ModelFinder::Outcome ModelFinder::Break(const Claim& claim, int num_symbols, Val
     covers_all =
         claims_of_[s].empty() || std::binary_search(walk.symbols.begin(), walk.symbols.end(), s);
   }
-  if (!pool_.empty()) {
-    walk.values = pool_[0];
+  if (base != nullptr) {
+    walk.values = *base;
   } else {
     walk.values.assign(static_cast<size_t>(num_symbols), 0);
   }
-  bool witness = covers_all || !pool_.empty();  // else the other symbols have no model
+  bool witness = covers_all || base != nullptr;  // else the other symbols have no model
   if (DomainProduct(walk.order, kEnumerationLimit)) {
     walk.exhaustive = true;
     walk.steps = 2 * static_cast<int>(kEnumerationLimit);

@@ -15,8 +15,10 @@ class ModelFinder {
   // Reads the theory at once and later; `theory` must outlive this and not change.
   explicit ModelFinder(const Theory* theory);
 
-  // A few different models, each with a value for `num_symbols` symbols. Empty if none was found.
-  const std::vector<Values>& Pool(int num_symbols);
+  static constexpr int kModels = 8;
+  // One of kModels models, made when first asked for, with a value for `num_symbols` symbols; null
+  // if none was found. Which one it is doesn't depend on what else was asked.
+  const Values* Model(int index, int num_symbols);
 
   enum class Outcome : uint8_t { kFound, kNone, kGaveUp };
 
@@ -40,7 +42,7 @@ class ModelFinder {
   void Connect(const std::vector<SymbolId>& symbols);
   SymbolId Root(SymbolId s);
   // All symbols that constraints tie to these, ascending.
-  std::vector<SymbolId> Closure(std::vector<SymbolId> roots);
+  std::vector<SymbolId> Closure(const std::vector<SymbolId>& roots);
   int64_t DomainSize(SymbolId s, int64_t limit) const;
   bool DomainProduct(const std::vector<SymbolId>& symbols, int64_t limit) const;
   bool Candidates(const Walk& walk, SymbolId s, std::vector<int64_t>* out) const;
@@ -49,15 +51,18 @@ class ModelFinder {
   bool Satisfies(const std::vector<SymbolId>& symbols, const Values& values) const;
   template <typename Leaf>
   bool Enumerate(Walk* walk, Leaf leaf) const;
-  bool InitialModel(int strategy, Values* values);
+  bool MakeModel(int strategy, const Values* fallback, Values* values);
 
   const Theory& theory_;
   std::vector<SymbolId> parent_;
   std::vector<std::vector<Check>> checks_;      // by last symbol
   std::vector<std::vector<size_t>> claims_of_;  // by symbol: indices of the theory's claims
   std::vector<size_t> ground_claims_;
-  std::vector<Values> pool_;
-  bool pool_built_ = false;
+  std::vector<std::vector<SymbolId>> components_;  // by root
+  struct {
+    bool tried = false, found = false;
+    Values values;
+  } models_[kModels];
 };
 
 }  // namespace lathe::dim

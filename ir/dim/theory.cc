@@ -159,21 +159,33 @@ void Theory::Push(Constraint c) {
   constraints_.push_back(std::move(c));
 }
 
-void Theory::SetSolved(SymbolId symbol, Dim value, Why why) {
+// Invariant: the values of solved symbols are free of solved symbols. False, and nothing is
+// changed, if that would take values too large.
+bool Theory::SetSolved(SymbolId symbol, Dim value, Why why) {
+  if (solved_.contains(symbol)) return false;
+  for (SymbolId s : FreeSymbols(value)) {
+    if (solved_.contains(s)) return false;
+  }
   Canonicalize(&why);
   absl::flat_hash_map<SymbolId, Dim> one = {{symbol, value}};
-  for (auto& [other, solved] : solved_) {
+  std::vector<std::pair<SymbolId, Dim>> replaced;
+  for (const auto& [other, solved] : solved_) {
     if (!DependsOn(solved.value, symbol)) continue;
-    Dim replaced = Substitute(solved.value, one, context_);
-    if (!replaced.ok() || SizeOf(replaced) > 4 * kSolvedSize) continue;
-    solved.value = replaced;
+    replaced.emplace_back(other, Substitute(solved.value, one, context_));
+    Dim d = replaced.back().second;
+    if (!d.ok() || SizeOf(d) > 4 * kSolvedSize) return false;
+  }
+  for (const auto& [other, d] : replaced) {
+    Solved& solved = solved_.at(other);
+    solved.value = d;
     Append(&solved.why, why);
     Canonicalize(&solved.why);
-    solved_values_[other] = replaced;
+    solved_values_[other] = d;
   }
   solved_values_[symbol] = value;
   solved_mask_ |= uint64_t{1} << (symbol % 64);
   solved_[symbol] = {value, std::move(why)};
+  return true;
 }
 
 // Solves e == 0 for a symbol with coefficient 1 or -1: the last one made, so that the first is the
@@ -195,10 +207,10 @@ bool Theory::Solve(const Constraint& c, bool* restart) {
   Dim rest = c.e - Dim(pivot->coef) * symbol;
   Dim value = pivot->coef == 1 ? -rest : rest;
   if (!value.ok() || SizeOf(value) > kSolvedSize) return false;
+  if (!SetSolved(pivot->mono->symbol, value, c.why)) return false;
   for (const Constraint& other : constraints_) {
     *restart |= DependsOn(other.e, pivot->mono->symbol);
   }
-  SetSolved(pivot->mono->symbol, value, c.why);
   if (*restart) return true;
   Push({Sense::kEq, symbol - value, {}, c.why, 0});
   if (!MayBeNegative(pivot->mono->symbol)) Push({Sense::kGe, value, {}, c.why, 0});

@@ -105,7 +105,7 @@ class Theory {
   friend class Narrower;
   bool Integrate(const Constraint& base, bool* restart);
   bool Solve(const Constraint& c, bool* restart);
-  void SetSolved(SymbolId symbol, Dim value, Why why);
+  bool SetSolved(SymbolId symbol, Dim value, Why why);
   void Push(Constraint c);
   bool Propagate();
   bool Fail(const Why& why);
