@@ -52,6 +52,10 @@ struct LlvmCompiler::Impl {
   mutable absl::Mutex mutex;
   CompileCounters counters ABSL_GUARDED_BY(mutex);
   absl::flat_hash_map<std::string, std::shared_ptr<Micro>> micros ABSL_GUARDED_BY(mutex);
+  std::vector<ModuleBuilder> idle_builders[2] ABSL_GUARDED_BY(mutex);  // by tier
+
+  absl::StatusOr<ModuleBuilder> TakeBuilder(Tier tier);
+  void ReturnBuilder(Tier tier, ModuleBuilder builder);
 
   using Imports = std::vector<std::pair<std::string, void*>>;
   using Codes = std::vector<std::shared_ptr<const LoadedCode>>;
@@ -62,6 +66,25 @@ struct LlvmCompiler::Impl {
   absl::StatusOr<std::shared_ptr<const LoadedCode>> GetMicro(const kernel::Kernel& k,
                                                              const std::string& symbol);
 };
+
+absl::StatusOr<ModuleBuilder> LlvmCompiler::Impl::TakeBuilder(Tier tier) {
+  {
+    absl::MutexLock lock(&mutex);
+    std::vector<ModuleBuilder>& idle = idle_builders[static_cast<int>(tier)];
+    if (!idle.empty()) {
+      ModuleBuilder builder = std::move(idle.back());
+      idle.pop_back();
+      return builder;
+    }
+  }
+  return ModuleBuilder::Create(target, tier);
+}
+
+void LlvmCompiler::Impl::ReturnBuilder(Tier tier, ModuleBuilder builder) {
+  builder.Clear();
+  absl::MutexLock lock(&mutex);
+  idle_builders[static_cast<int>(tier)].push_back(std::move(builder));
+}
 
 // Compiles and links one module; its callees first.
 absl::StatusOr<std::unique_ptr<LoadedCode>> LlvmCompiler::Impl::CompileOne(
@@ -76,11 +99,12 @@ absl::StatusOr<std::unique_ptr<LoadedCode>> LlvmCompiler::Impl::CompileOne(
     callees->push_back(*std::move(micro));
   }
   const auto start = std::chrono::steady_clock::now();
-  auto builder = ModuleBuilder::Create(target, tier);
+  auto builder = TakeBuilder(tier);
   if (!builder.ok()) return builder.status();
   if (absl::Status s = builder->Build(k, symbol, symbols); !s.ok()) return s;
   auto object = builder->Object();
   if (!object.ok()) return object.status();
+  ReturnBuilder(tier, *std::move(builder));
   auto code = jit->Load(*std::move(object), symbol, imports);
   absl::MutexLock lock(&mutex);
   ++counters.modules;

@@ -55,6 +55,7 @@ absl::StatusOr<ModuleBuilder> ModuleBuilder::Create(const CpuTarget& target, Tie
 
 absl::Status ModuleBuilder::Build(const kernel::Kernel& k, const std::string& symbol,
                                   absl::Span<const std::string> callee_symbols) {
+  Clear();
   context_ = std::make_unique<llvm::LLVMContext>();
   module_ = std::make_unique<llvm::Module>(k.name, *context_);
   module_->setTargetTriple(target_.triple);
@@ -68,6 +69,11 @@ absl::Status ModuleBuilder::Build(const kernel::Kernel& k, const std::string& sy
   }
   Optimize();
   return absl::OkStatus();
+}
+
+void ModuleBuilder::Clear() {
+  module_.reset();
+  context_.reset();
 }
 
 // Variables to registers, duplicate addresses and constants away, peepholes, then blocks. What

@@ -23,12 +23,14 @@ class ModuleBuilder {
  public:
   static absl::StatusOr<ModuleBuilder> Create(const CpuTarget& target, Tier tier);
 
-  // Emits `k` as function `symbol`, verifies it and runs the clean-up passes.
+  // Emits `k` as function `symbol`, verifies it and runs the clean-up passes. What was built before
+  // is dropped.
   absl::Status Build(const kernel::Kernel& k, const std::string& symbol,
                      absl::Span<const std::string> callee_symbols);
   std::string Ir() const;
   absl::StatusOr<std::unique_ptr<llvm::MemoryBuffer>> Object();
   absl::StatusOr<std::string> Assembly();
+  void Clear();  // frees the module
 
  private:
   ModuleBuilder() = default;
@@ -39,7 +41,7 @@ class ModuleBuilder {
   Tier tier_ = Tier::kFull;
   std::unique_ptr<llvm::TargetMachine> machine_;
   std::unique_ptr<llvm::LLVMContext> context_;
-  std::unique_ptr<llvm::Module> module_;
+  std::unique_ptr<llvm::Module> module_;  // in context_
 };
 
 }  // namespace lathe::llvm_target

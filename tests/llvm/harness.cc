@@ -133,6 +133,7 @@ Agreement::Agreement(std::shared_ptr<const kernel::Kernel> k) : kernel_(std::mov
 
 void Agreement::Check(const std::vector<TestBuffer>& buffers, const std::vector<int64_t>& sizes,
                       int64_t tasks, const std::string& what) {
+  ASSERT_EQ(codes_.size(), 4u);
   const auto want = Interpret(*kernel_, buffers, sizes, tasks);
   ASSERT_TRUE(want.ok()) << what << ": " << want.status();
   for (const auto& [name, code] : codes_) {
