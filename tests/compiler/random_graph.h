@@ -29,8 +29,9 @@ ir::Graph RandomGraph(uint64_t seed, const RandomGraphOptions& options = {});
 std::vector<int64_t> RandomSizes(const ir::Graph& graph, uint64_t seed,
                                  std::vector<int64_t> extents = {0, 1, 2, 3, 7, 8});
 
-// A smaller graph that still fails: the earliest value that does as its only output, without dead
-// nodes. `fails` gets graphs whose inputs are those of `graph`.
+// A smaller graph that still fails: the earliest value that does as its only output, and no node
+// that can be left out. `fails` gets graphs whose inputs are those of `graph`, and is asked at most
+// some hundred times.
 ir::Graph Shrink(const ir::Graph& graph, absl::FunctionRef<bool(const ir::Graph&)> fails);
 
 }  // namespace lathe::fuzz
