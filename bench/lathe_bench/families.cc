@@ -27,7 +27,8 @@ absl::StatusOr<Model> FromJson(const Json& j) {
   Model model;
   model.family = j.at("family").get<std::string>();
   model.outputs = j.at("outputs").get<std::vector<std::string>>();
-  for (const auto& [key, value] : j.value("config", Json::object()).items())
+  const Json config = j.value("config", Json::object());
+  for (const auto& [key, value] : config.items())
     if (value.is_number_integer()) model.config[key] = value.get<int64_t>();
   for (const Json& in : j.at("inputs")) {
     ModelInput input;
