@@ -31,10 +31,33 @@ int64_t LoadedBytes(const llvm::MemoryBuffer& object) {
   return bytes;
 }
 
-// The C remainder is the only library function that emitted code calls (LLVM's `frem`).
-std::vector<std::pair<std::string, void*>> LibraryFunctions() {
-  return {{"fmodf", reinterpret_cast<void*>(static_cast<float (*)(float, float)>(&std::fmod))},
-          {"fmod", reinterpret_cast<void*>(static_cast<double (*)(double, double)>(&std::fmod))}};
+using Symbols = std::vector<std::pair<std::string, void*>>;
+
+// To nearest, ties to even: the rounding mode is never changed.
+template <typename T>
+T RoundEven(T x) {
+  return std::nearbyint(x);
+}
+
+// What emitted code may call: the C remainder (LLVM's `frem`) everywhere, the others on processors
+// that have no instruction for them.
+Symbols LibraryFunctions() {
+  using F1 = float (*)(float);
+  using D1 = double (*)(double);
+  const auto f1 = [](F1 f) { return reinterpret_cast<void*>(f); };
+  const auto d1 = [](D1 f) { return reinterpret_cast<void*>(f); };
+  const auto f2 = [](float (*f)(float, float)) { return reinterpret_cast<void*>(f); };
+  const auto d2 = [](double (*f)(double, double)) { return reinterpret_cast<void*>(f); };
+  const auto f3 = [](float (*f)(float, float, float)) { return reinterpret_cast<void*>(f); };
+  const auto d3 = [](double (*f)(double, double, double)) { return reinterpret_cast<void*>(f); };
+  return {{"fmodf", f2(&::fmodf)},
+          {"fmod", d2(&::fmod)},
+          {"fmaf", f3(&::fmaf)},
+          {"fma", d3(&::fma)},
+          {"floorf", f1(&::floorf)},
+          {"floor", d1(&::floor)},
+          {"roundevenf", f1(&RoundEven<float>)},
+          {"roundeven", d1(&RoundEven<double>)}};
 }
 
 }  // namespace
@@ -52,15 +75,15 @@ absl::StatusOr<std::shared_ptr<Jit>> Jit::Create() {
   return jit;
 }
 
-absl::StatusOr<std::unique_ptr<LoadedCode>> Jit::Load(
-    std::unique_ptr<llvm::MemoryBuffer> object, const std::string& symbol,
-    const std::vector<std::pair<std::string, void*>>& imports) {
+absl::StatusOr<std::unique_ptr<LoadedCode>> Jit::Load(std::unique_ptr<llvm::MemoryBuffer> object,
+                                                      const std::string& symbol,
+                                                      const Symbols& imports) {
   llvm::orc::ExecutionSession& session = jit_->getExecutionSession();
   llvm::orc::JITDylib& dylib = session.createBareJITDylib(absl::StrCat("k", next_id_++));
   std::unique_ptr<LoadedCode> code(new LoadedCode(shared_from_this(), &dylib));
   code->bytes_ = LoadedBytes(*object);
   llvm::orc::SymbolMap absolute;
-  const auto import = [&](const std::vector<std::pair<std::string, void*>>& list) {
+  const auto import = [&](const Symbols& list) {
     for (const auto& [name, address] : list) {
       absolute[session.intern(name)] = {llvm::orc::ExecutorAddr::fromPtr(address),
                                         llvm::JITSymbolFlags::Exported};

@@ -21,7 +21,7 @@ struct CpuTarget {
   std::string Identity() const;  // part of every artefact key
 };
 
-// This machine. LATHE_CPU in options may narrow it, e.g. "avx2", for tests.
+// This machine; narrowed to Avx2Target() by the environment variable LATHE_CPU=avx2, for tests.
 CpuTarget HostTarget();
 CpuTarget Avx2Target();
 

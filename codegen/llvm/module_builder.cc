@@ -6,6 +6,8 @@
 #include "absl/strings/str_cat.h"
 #include "codegen/llvm/kernel_emitter.h"
 #include "llvm/Analysis/TargetLibraryInfo.h"
+#include "llvm/IR/DiagnosticInfo.h"
+#include "llvm/IR/DiagnosticPrinter.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/PassManager.h"
 #include "llvm/IR/Verifier.h"
@@ -19,6 +21,18 @@
 #include "llvm/Transforms/Scalar/SimplifyCFG.h"
 
 namespace lathe::llvm_target {
+namespace {
+
+// Without a handler LLVM exits on an error. Remarks and warnings are dropped.
+void OnDiagnostic(const llvm::DiagnosticInfo* info, void* errors) {
+  if (info->getSeverity() != llvm::DS_Error) return;
+  llvm::raw_string_ostream out(*static_cast<std::string*>(errors));
+  llvm::DiagnosticPrinterRawOStream printer(out);
+  info->print(printer);
+  out << "; ";
+}
+
+}  // namespace
 
 void InitializeLlvm() {
   static std::once_flag once;
@@ -43,7 +57,6 @@ absl::StatusOr<ModuleBuilder> ModuleBuilder::Create(const CpuTarget& target, Tie
       tier == Tier::kFull ? llvm::CodeGenOptLevel::Default : llvm::CodeGenOptLevel::Less;
   ModuleBuilder m;
   m.target_ = target;
-  m.tier_ = tier;
   m.machine_.reset(t->createTargetMachine(target.triple, target.cpu, target.features, options,
                                           llvm::Reloc::PIC_, llvm::CodeModel::Small, level,
                                           /*JIT=*/true));
@@ -56,7 +69,9 @@ absl::StatusOr<ModuleBuilder> ModuleBuilder::Create(const CpuTarget& target, Tie
 absl::Status ModuleBuilder::Build(const kernel::Kernel& k, const std::string& symbol,
                                   absl::Span<const std::string> callee_symbols) {
   Clear();
+  errors_ = std::make_unique<std::string>();
   context_ = std::make_unique<llvm::LLVMContext>();
+  context_->setDiagnosticHandlerCallBack(&OnDiagnostic, errors_.get());
   module_ = std::make_unique<llvm::Module>(k.name, *context_);
   module_->setTargetTriple(target_.triple);
   module_->setDataLayout(machine_->createDataLayout());
@@ -113,6 +128,10 @@ absl::Status ModuleBuilder::Generate(llvm::CodeGenFileType type, llvm::raw_pwrit
     return absl::InternalError(absl::StrCat("LLVM can't write code for ", target_.Identity()));
   }
   passes.run(*module_);
+  if (!errors_->empty()) {
+    return absl::InternalError(
+        absl::StrCat("LLVM failed on kernel ", std::string(module_->getName()), ": ", *errors_));
+  }
   return absl::OkStatus();
 }
 

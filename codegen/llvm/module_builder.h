@@ -38,8 +38,8 @@ class ModuleBuilder {
   absl::Status Generate(llvm::CodeGenFileType type, llvm::raw_pwrite_stream& out);
 
   CpuTarget target_;
-  Tier tier_ = Tier::kFull;
   std::unique_ptr<llvm::TargetMachine> machine_;
+  std::unique_ptr<std::string> errors_;  // what LLVM complained of; the context points to it
   std::unique_ptr<llvm::LLVMContext> context_;
   std::unique_ptr<llvm::Module> module_;  // in context_
 };

@@ -54,7 +54,8 @@ struct TestBuffer {
 // One compiler a target, made on first use and kept.
 LlvmCompiler& HostCompiler();
 LlvmCompiler& Avx2Compiler();
-std::vector<LlvmCompiler*> Compilers();
+LlvmCompiler& Sse2Compiler();            // the least x86-64: no fused multiply-add
+std::vector<LlvmCompiler*> Compilers();  // host and AVX2
 
 struct RunResult {
   std::vector<TestBuffer> buffers;  // after the run
@@ -72,7 +73,8 @@ RunResult Execute(const rt::Artefact& code, const std::vector<TestBuffer>& buffe
 // evaluator gives. `k` is compiled once a target and tier for all calls with the same kernel.
 class Agreement {
  public:
-  explicit Agreement(std::shared_ptr<const kernel::Kernel> k);
+  explicit Agreement(std::shared_ptr<const kernel::Kernel> k,
+                     const std::vector<LlvmCompiler*>& compilers = Compilers());
   void Check(const std::vector<TestBuffer>& buffers, const std::vector<int64_t>& sizes,
              int64_t tasks, const std::string& what);
   const kernel::Kernel& kernel() const { return *kernel_; }
