@@ -34,6 +34,12 @@ DimOp OpOf(ExprKind kind) {
   }
 }
 
+// What a slot holds, in words. Sharing makes some trees huge; those get no text of their own.
+std::string NameOf(Dim d) {
+  if (d.is_constant() || d.node()->tree_size <= 200) return d.ToString();
+  return absl::StrCat("a size of ", d.node()->tree_size, " parts");
+}
+
 }  // namespace
 
 int DimProgram::Run(int64_t* slots) const {
@@ -154,15 +160,14 @@ int DimProgramBuilder::SumSlot(Dim d) {
     Dim scaled = Dim(t.coef) * Dim(t.mono);
     if (t.coef != 1 && !negate) {
       int coef = Emit(DimOp::kConst, -1, -1, t.coef, absl::StrCat(t.coef));
-      slot = Emit(DimOp::kMul, coef, slot, 0, scaled.ToString());
+      slot = Emit(DimOp::kMul, coef, slot, 0, NameOf(scaled));
     }
     so_far += scaled;
-    sum =
-        sum < 0 ? slot : Emit(negate ? DimOp::kSub : DimOp::kAdd, sum, slot, 0, so_far.ToString());
+    sum = sum < 0 ? slot : Emit(negate ? DimOp::kSub : DimOp::kAdd, sum, slot, 0, NameOf(so_far));
   }
   if (p.constant == 0) return sum;
   int constant = Emit(DimOp::kConst, -1, -1, p.constant, absl::StrCat(p.constant));
-  return Emit(DimOp::kAdd, sum, constant, 0, d.ToString());
+  return Emit(DimOp::kAdd, sum, constant, 0, NameOf(d));
 }
 
 int DimProgramBuilder::Slot(Dim d) {
@@ -172,7 +177,7 @@ int DimProgramBuilder::Slot(Dim d) {
   int slot = -1;
   switch (e.kind) {
     case ExprKind::kConstant:
-      slot = Emit(DimOp::kConst, -1, -1, e.value, d.ToString());
+      slot = Emit(DimOp::kConst, -1, -1, e.value, NameOf(d));
       break;
     case ExprKind::kSymbol:
       return -1;
@@ -186,14 +191,14 @@ int DimProgramBuilder::Slot(Dim d) {
         if (next < 0) return -1;
         bool first = slot < 0;
         so_far *= factor;
-        slot = first ? next : Emit(DimOp::kMul, slot, next, 0, so_far.ToString());
+        slot = first ? next : Emit(DimOp::kMul, slot, next, 0, NameOf(so_far));
       }
       break;
     }
     default: {
       int a = Slot(e.operands[0]), b = Slot(e.operands[1]);
       if (a < 0 || b < 0) return -1;
-      slot = Emit(OpOf(e.kind), a, b, 0, d.ToString());
+      slot = Emit(OpOf(e.kind), a, b, 0, NameOf(d));
     }
   }
   if (slot >= 0) memo_[d] = slot;

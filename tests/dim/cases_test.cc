@@ -75,7 +75,6 @@ TEST_F(Cases, D4_NegativeCoefficientsInsideDivisions) {
 
 TEST_F(Cases, D5_TheRangeOfARemainderHasTheDivisorsSign) {
   FactSet facts(&context);
-  ASSERT_TRUE(facts.AddSpec(nullptr, "", {}).ok());
   ASSERT_TRUE(facts.Add(D("a") >= -5, Standing::kDeclared, {}).ok());
   ASSERT_TRUE(facts.Add(D("a") <= 5, Standing::kDeclared, {}).ok());
   Interval up = facts.Range(Mod(D("a"), 3)), down = facts.Range(Mod(D("a"), -3));
@@ -95,7 +94,6 @@ TEST_F(Cases, D6_ANegationDoesNotMoveThroughDivision) {
 
 TEST_F(Cases, S5_AConstraintThatLeavesOnlyZeroIsLegal) {
   FactSet facts(&context);
-  ASSERT_TRUE(facts.AddSpec(nullptr, "", {}).ok());
   ASSERT_TRUE(facts.Add(D("b") <= 0, Standing::kDeclared, {}).ok());
   EXPECT_TRUE(facts.Proves(C("b == 0")));
 }
@@ -123,7 +121,6 @@ TEST_F(Cases, TheTotalOverTheRestCancelsForEverySize) {
 
 TEST_F(Cases, IndexWidthSeesEveryIntermediateTerm) {
   FactSet facts(&context);
-  ASSERT_TRUE(facts.AddSpec(nullptr, "", {}).ok());
   Dim i = D("i"), j = D("j");
   ASSERT_TRUE(facts.Add(i < 46342, Standing::kDerived, {}).ok());
   ASSERT_TRUE(facts.Add(j < 46341, Standing::kDerived, {}).ok());
