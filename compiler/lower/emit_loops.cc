@@ -131,7 +131,7 @@ Reg ElementEmitter::EmitReduction(ValueId v, const Coords& coords) {
   loop(0);
   Dim count = 1;
   for (int64_t a : axes) count = count * shape[static_cast<size_t>(a)];
-  return FinishReduction(b(), n.op, b().Get(acc), count);
+  return FinishReduction(b(), n, b().Get(acc), count);
 }
 
 Reg ElementEmitter::EmitArgmax(const Node& n, const Coords& coords) {

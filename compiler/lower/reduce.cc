@@ -1,6 +1,7 @@
 #include "compiler/lower/reduce.h"
 
 #include <bit>
+#include <cmath>
 #include <limits>
 
 namespace lathe::compiler {
@@ -76,12 +77,22 @@ KOp LaneReductionOp(Op op) {
   }
 }
 
-Reg FinishReduction(KernelBuilder& b, Op op, Reg value, Dim count) {
-  const KType type = b.type(value);
-  if (op != Op::k_sum || !IsFloat(type.dtype)) return value;
+Reg FinishReduction(KernelBuilder& b, const ir::Node& n, Reg value, Dim count) {
+  const DType dtype = b.type(value).dtype;
+  const bool extremum = n.op == Op::k_max || n.op == Op::k_min;
   if (count.is_constant() && count != Dim(0)) return value;
-  const Reg empty = b.Bin(KOp::kEq, b.Index(count), b.Int({i64, 1}, 0));
-  return b.Select(empty, b.Float({type.dtype, 1}, 0), value);
+  Reg nothing;
+  if (n.op == Op::k_sum && IsFloat(dtype)) {
+    nothing = b.Float({dtype, 1}, 0);
+  } else if (extremum && n.attrs.value) {
+    if (IsFloat(dtype) && std::isinf(*n.attrs.value) && (*n.attrs.value < 0) == (n.op == Op::k_max))
+      return value;  // the identity
+    nothing = IsFloat(dtype) ? b.Float({dtype, 1}, *n.attrs.value)
+                             : b.Int({dtype, 1}, static_cast<int64_t>(*n.attrs.value));
+  } else {
+    return value;
+  }
+  return b.Select(b.Bin(KOp::kEq, b.Index(count), b.Int({i64, 1}, 0)), nothing, value);
 }
 
 Reg IsBetterMax(KernelBuilder& b, Reg x, Reg old) {

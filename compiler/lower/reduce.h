@@ -1,7 +1,7 @@
 #pragma once
 // What every reduction kernel shares: identities, combining ops, and how a sum of nothing ends.
 #include "codegen/kernel/builder.h"
-#include "ir/op.h"
+#include "ir/graph.h"
 
 namespace lathe::compiler {
 
@@ -13,8 +13,10 @@ uint64_t ReductionIdentityBits(ir::Op op, DType dtype);
 kernel::KOp ReductionOp(ir::Op op);
 // kReduceAdd, ..
 kernel::KOp LaneReductionOp(ir::Op op);
-// A float sum over no elements is +0.0.
-kernel::Reg FinishReduction(kernel::KernelBuilder& b, ir::Op op, kernel::Reg value, Dim count);
+// What `n` gives over `count` elements: a float sum of nothing is +0.0, an extremum of nothing what the
+// node's `value` says.
+kernel::Reg FinishReduction(kernel::KernelBuilder& b, const ir::Node& n, kernel::Reg value,
+                            Dim count);
 // argmax: `x`, which comes after `old`, takes its place: it is greater, or the first NaN.
 kernel::Reg IsBetterMax(kernel::KernelBuilder& b, kernel::Reg x, kernel::Reg old);
 

@@ -242,7 +242,7 @@ class RowLowering {
       Reg r;
       if (IsReduction(n.op)) {
         const Reg lanes = b_.Get(accumulators_.at(m));
-        r = FinishReduction(b_, n.op, b_.Reduce(LaneReductionOp(n.op), lanes), space_.length);
+        r = FinishReduction(b_, n, b_.Reduce(LaneReductionOp(n.op), lanes), space_.length);
       } else {
         std::vector<Reg> operands;
         for (ValueId o : n.operands)
