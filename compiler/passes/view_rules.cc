@@ -77,41 +77,49 @@ bool BroadcastOfBroadcast(Match& m) {
   return ToBroadcast(m, inner.operands[0], std::move(axes));
 }
 
-bool BroadcastToItself(Match& m) { return Ascending(m.node().attrs.axes) && m.Replace(m.arg(0)); }
-
-// A broadcast that repeats nothing: it puts in axes of extent 1.
-bool OnlyInsertsOnes(const Match& m, const Node& n) {
-  if (n.op != Op::k_broadcast) return false;
-  const Shape& from = m.at(n.operands[0]).type.shape;
-  size_t next = 0;
-  for (size_t i = 0; i < n.type.shape.size(); ++i) {
-    const bool mapped = next < from.size() && n.attrs.axes[next] == static_cast<int64_t>(i);
-    if (n.type.shape[i] != (mapped ? from[next++] : Dim(1))) return false;
+// If `to` is `from` with axes of extent 1 put in: the axis of `to` for each of `from`.
+std::optional<std::vector<int64_t>> AxesAmongOnes(const Shape& from, const Shape& to) {
+  std::vector<int64_t> axes;
+  for (size_t i = 0; i < to.size(); ++i) {
+    if (axes.size() < from.size() && from[axes.size()] == to[i]) {
+      axes.push_back(static_cast<int64_t>(i));
+    } else if (!IsOne(to[i])) {
+      return std::nullopt;
+    }
   }
-  return true;
+  if (axes.size() < from.size()) return std::nullopt;
+  return axes;
 }
 
+bool BroadcastOfReshape(Match& m) {
+  if (!m.Is(0, Op::k_reshape)) return false;
+  const ValueId x = m.in(0).operands[0];
+  std::optional<std::vector<int64_t>> axes = AxesAmongOnes(m.at(x).type.shape, m.in(0).type.shape);
+  if (!axes) return false;
+  for (int64_t& axis : *axes) axis = m.node().attrs.axes[static_cast<size_t>(axis)];
+  return ToBroadcast(m, x, *std::move(axes));
+}
+
+// A broadcast that repeats nothing leaves its elements where they are, as a reshape says.
+bool BroadcastInsertsOnes(Match& m) {
+  const Shape& from = m.in(0).type.shape;
+  const Shape& to = m.node().type.shape;
+  size_t next = 0;
+  for (size_t i = 0; i < to.size(); ++i) {
+    const bool mapped = next < from.size() && m.node().attrs.axes[next] == static_cast<int64_t>(i);
+    if (to[i] != (mapped ? from[next++] : Dim(1))) return false;
+  }
+  return ToReshape(m, m.arg(0));
+}
+
+bool BroadcastToItself(Match& m) { return Ascending(m.node().attrs.axes) && m.Replace(m.arg(0)); }
+
 bool ReshapeOfReshape(Match& m) {
-  if (!m.Is(0, Op::k_reshape) && !OnlyInsertsOnes(m, m.in(0))) return false;
+  if (!m.Is(0, Op::k_reshape)) return false;
   const ValueId x = m.in(0).operands[0];
   const Dim from = Count(m.at(x).type.shape), to = Count(m.node().type.shape);
   if (from != to && !m.Known(Eq(from, to))) return false;
   return ToReshape(m, x);
-}
-
-// A reshape that only puts in axes of extent 1 is a broadcast, whose index map is simpler.
-bool ReshapeInsertsOnes(Match& m) {
-  const Shape& from = m.in(0).type.shape;
-  const Shape& to = m.node().type.shape;
-  if (from.size() >= to.size()) return false;
-  std::vector<int64_t> axes;
-  for (size_t i = 0; i < to.size(); ++i) {
-    if (axes.size() < from.size() && from[axes.size()] == to[i])
-      axes.push_back(static_cast<int64_t>(i));
-    else if (!IsOne(to[i]))
-      return false;
-  }
-  return axes.size() == from.size() && ToBroadcast(m, m.arg(0), std::move(axes));
 }
 
 bool PermuteOfPermute(Match& m) {
@@ -231,9 +239,10 @@ std::vector<Rule> ViewRules() {
        ViewOfScalar},
       {"broadcast(x) = x", {Op::k_broadcast}, BroadcastToItself},
       {"broadcast(broadcast(x)) = broadcast(x)", {Op::k_broadcast}, BroadcastOfBroadcast},
+      {"broadcast(reshape(x)) = broadcast(x)", {Op::k_broadcast}, BroadcastOfReshape},
+      {"broadcast(x) = reshape(x)", {Op::k_broadcast}, BroadcastInsertsOnes},
       {"reshape(x) = x", {Op::k_reshape}, [](Match& m) { return m.Replace(m.arg(0)); }},
       {"reshape(reshape(x)) = reshape(x)", {Op::k_reshape}, ReshapeOfReshape},
-      {"reshape(x) = broadcast(x)", {Op::k_reshape}, ReshapeInsertsOnes},
       {"permute(permute(x)) = permute(x)", {Op::k_permute}, PermuteOfPermute},
       {"permute(x) = x",
        {Op::k_permute},
