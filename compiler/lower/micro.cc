@@ -41,16 +41,31 @@ std::shared_ptr<const kernel::Kernel> Build(MicroLhs lhs, int rows, int panels,
       for (int v = 0; v < per_row; ++v)
         b.Set(acc[r * per_row + v], b.Load(c, c_index(r, v), tile.lanes));
   });
+  auto left = [&](Dim k, int r) {
+    return b.Splat(b.Load(a, row_major ? r * lda + k : k * lda + r), tile.lanes);
+  };
+  auto right = [&](Dim k, int v) {
+    const int panel = v / vectors;
+    return b.Load(w, panel * panel_stride + k * width + v % vectors * tile.lanes, tile.lanes);
+  };
+  auto add = [&](int r, int v, Reg x, Reg y) {
+    const int var = acc[r * per_row + v];
+    b.Set(var, b.Fma(x, y, b.Get(var)));
+  };
+  // The side with fewer registers is loaded as a whole, the other one by one and used at once.
   auto step = [&](Dim k) {
-    std::vector<Reg> right;
-    for (int p = 0; p < panels; ++p)
-      for (int v = 0; v < vectors; ++v)
-        right.push_back(b.Load(w, p * panel_stride + k * width + v * tile.lanes, tile.lanes));
-    for (int r = 0; r < rows; ++r) {
-      const Reg left = b.Splat(b.Load(a, row_major ? r * lda + k : k * lda + r), tile.lanes);
+    std::vector<Reg> kept;
+    if (rows >= per_row) {
+      for (int v = 0; v < per_row; ++v) kept.push_back(right(k, v));
+      for (int r = 0; r < rows; ++r) {
+        const Reg x = left(k, r);
+        for (int v = 0; v < per_row; ++v) add(r, v, x, kept[v]);
+      }
+    } else {
+      for (int r = 0; r < rows; ++r) kept.push_back(left(k, r));
       for (int v = 0; v < per_row; ++v) {
-        const int var = acc[r * per_row + v];
-        b.Set(var, b.Fma(left, right[v], b.Get(var)));
+        const Reg y = right(k, v);
+        for (int r = 0; r < rows; ++r) add(r, v, kept[r], y);
       }
     }
   };
