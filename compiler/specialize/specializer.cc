@@ -1,6 +1,8 @@
 #include "compiler/specialize/specializer.h"
 
+#include <algorithm>
 #include <chrono>
+#include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -120,11 +122,39 @@ std::vector<rt::VersionRequest> Specializer::Propose() {
     const Claim few = rows <= kStripRows;
     if (graph_->facts().Prove(few).verdict == dim::Verdict::kProved) continue;
     if (graph_->facts().Proves(Not(few))) continue;
-    requests.push_back({{few},
-                        "products of few rows work on several panels at once",
-                        static_cast<int>(requests.size()) + 1});
+    requests.push_back(
+        {{few}, "products of few rows work on several panels at once", next_order_++});
   }
   return requests;
+}
+
+bool Specializer::ObservesSizes() const {
+  return options_.strategy == Strategy::kFullStatic ||
+         options_.strategy == Strategy::kBatchDynamic || options_.strategy == Strategy::kSeqDynamic;
+}
+
+std::vector<rt::VersionRequest> Specializer::ProposeFor(absl::Span<const int64_t> symbols) {
+  // Symbols that inputs show, in the order in which they were declared.
+  std::set<dim::SymbolId> shown;
+  for (ir::ValueId v : graph_->inputs)
+    for (Dim d : graph_->type(v).shape)
+      for (dim::SymbolId s : dim::FreeSymbols(d)) shown.insert(s);
+  const std::vector<dim::SymbolId> order(shown.begin(), shown.end());
+  size_t open = order.size();  // which one stays open; none by default
+  if (options_.strategy == Strategy::kBatchDynamic) open = 0;
+  if (options_.strategy == Strategy::kSeqDynamic) {
+    open = 1;
+    for (size_t i = 0; i < order.size(); ++i)
+      if (graph_->dims()->SymbolName(order[i]) == options_.open_symbol) open = i;
+  }
+  rt::VersionRequest request;
+  for (size_t i = 0; i < order.size(); ++i)
+    if (i != open)
+      request.guard.push_back(Eq(graph_->dims()->SymbolDim(order[i]), symbols[order[i]]));
+  if (request.guard.empty()) return {};
+  request.why = open < order.size() ? "the other sizes as seen" : "exact sizes as seen";
+  request.order = next_order_++;
+  return {request};
 }
 
 }  // namespace lathe::compiler

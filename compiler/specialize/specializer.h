@@ -45,6 +45,8 @@ class Specializer : public rt::VersionBuilder {
 
   absl::StatusOr<std::shared_ptr<const rt::Version>> BuildGeneric() override;
   std::vector<rt::VersionRequest> Propose() override;
+  bool ObservesSizes() const override;
+  std::vector<rt::VersionRequest> ProposeFor(absl::Span<const int64_t> symbols) override;
   absl::StatusOr<std::shared_ptr<const rt::Version>> Build(
       const rt::VersionRequest& request) override;
 
@@ -61,6 +63,7 @@ class Specializer : public rt::VersionBuilder {
   std::shared_ptr<const ir::Graph> graph_;
   CompileOptions options_;
   int num_symbols_;
+  int next_order_ = 1;
   std::optional<FusionPlan> plan_;
 };
 
