@@ -96,6 +96,17 @@ struct Arguments {
       }
     }
   }
+
+  std::vector<TestBuffer> Contents(const Kernel& k) const {
+    std::vector<TestBuffer> buffers;
+    for (size_t i = 0; i < views.size(); ++i) {
+      if (k.buffers[i].kind == BufferKind::kWorkerScratch) continue;
+      const DType dtype = k.buffers[i].dtype;
+      const uint8_t* data = memory[i]->data();
+      buffers.push_back({dtype, {data, data + views[i].elements * SizeOf(dtype)}});
+    }
+    return buffers;
+  }
 };
 
 std::string Compare(const Kernel& k, const Arguments& want, const Arguments& got) {
@@ -144,7 +155,8 @@ std::unique_ptr<HostModule> BuildModule(
 }
 
 std::string Difference(const HostModule& module, const Kernel& k,
-                       const std::vector<TestBuffer>& buffers, const std::vector<int64_t>& sizes) {
+                       const std::vector<TestBuffer>& buffers, const std::vector<int64_t>& sizes,
+                       std::vector<TestBuffer>* after) {
   std::vector<int64_t> symbols(static_cast<size_t>(k.dims->num_symbols()));
   for (size_t i = 0; i < sizes.size(); ++i) {
     dim::SymbolId id = 0;
@@ -173,6 +185,7 @@ std::string Difference(const HostModule& module, const Kernel& k,
     const std::string difference = Compare(k, want, got);
     if (!difference.empty()) return where + difference;
   }
+  if (after != nullptr) *after = want.Contents(k);
   return "";
 }
 

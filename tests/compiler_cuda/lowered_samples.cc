@@ -1,0 +1,100 @@
+#include "tests/compiler_cuda/lowered_samples.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "absl/strings/str_cat.h"
+#include "codegen/cuda/cuda_text.h"
+#include "compiler/lower/micro.h"
+#include "ir/expand.h"
+
+namespace lathe::compiler {
+namespace {
+
+using ir::OpSample;
+
+struct Shapes {
+  uint32_t symbolic;
+  std::vector<int64_t> extents;
+};
+const Shapes kShapes[] = {{0b1111, {}}, {0b0101, {2, 33, 2, 5}}, {0b0000, {3, 33, 2, 5}}};
+
+bool HasProduct(const Group& g) {
+  return g.kind == GroupKind::kGemm || g.kind == GroupKind::kAttention;
+}
+
+void LowerSample(OpSample sample, const std::string& label, std::vector<LoweredSample>* out) {
+  ASSERT_TRUE(ir::ExpandComposites(&sample.graph).ok()) << label;
+  sample.graph.RemoveDeadNodes();
+  LoweredSample lowered{label, std::move(sample.graph), {}};
+  const FusionPlan plan = Fuse(lowered.graph);
+  const ScheduleTarget target;
+  MicroKernels micro;
+  for (const FusedItem& item : plan.items) {
+    ASSERT_EQ(item.kind, FusedItem::kGroup) << label;
+    const Group& group = plan.groups[static_cast<size_t>(item.group)];
+    DimQuery query(lowered.graph.facts());
+    absl::StatusOr<LoweredKernel> k =
+        LowerGroup({lowered.graph, plan, target, query, micro}, group);
+    ASSERT_TRUE(k.ok()) << label << ": " << k.status();
+    const absl::StatusOr<std::string> text = cuda::CudaText(*k->kernel);
+    if (!text.ok() && !(HasProduct(group) && absl::IsUnimplemented(text.status()))) {
+      ADD_FAILURE() << label << ": " << text.status();
+    }
+    lowered.kernels.push_back({*std::move(k), text.value_or("")});
+  }
+  out->push_back(std::move(lowered));
+}
+
+std::vector<LoweredSample> LowerAll() {
+  std::vector<LoweredSample> all;
+  for (const ir::OpInfo& op : ir::AllOps()) {
+    if (op.emission == ir::Emission::kControl) continue;
+    for (int t = 0; t < kNumDTypes; ++t) {
+      const DType dtype = static_cast<DType>(t);
+      for (const Shapes& s : kShapes) {
+        for (OpSample& sample :
+             ir::SamplesOf(op.op, dtype, {.symbolic = s.symbolic, .extents = s.extents})) {
+          if (!sample.status.ok()) continue;
+          const std::string label = absl::StrCat(std::string(op.name), " ", Name(dtype), ", ",
+                                                 sample.label, ", symbols ", s.symbolic);
+          LowerSample(std::move(sample), label, &all);
+        }
+      }
+    }
+  }
+  return all;
+}
+
+}  // namespace
+
+const std::vector<LoweredSample>& LoweredSamples() {
+  static const auto& samples = *new std::vector<LoweredSample>(LowerAll());
+  return samples;
+}
+
+std::vector<std::shared_ptr<const kernel::Kernel>> DistinctKernels() {
+  std::vector<std::shared_ptr<const kernel::Kernel>> kernels;
+  std::set<std::string> seen;
+  for (const LoweredSample& s : LoweredSamples()) {
+    for (const SampleKernel& k : s.kernels) {
+      if (k.text.empty() || !seen.insert(k.text).second) continue;
+      kernels.push_back(k.lowered.kernel);
+    }
+  }
+  return kernels;
+}
+
+std::vector<std::string> DistinctTexts() {
+  std::vector<std::string> texts;
+  std::set<std::string> seen;
+  for (const LoweredSample& s : LoweredSamples()) {
+    for (const SampleKernel& k : s.kernels) {
+      if (!k.text.empty() && seen.insert(k.text).second) texts.push_back(k.text);
+    }
+  }
+  return texts;
+}
+
+}  // namespace lathe::compiler
