@@ -26,6 +26,12 @@ void WriteElement(std::byte* at, DType t, uint64_t bits) {
 // code that reads what it hasn't written is found out.
 constexpr int kPoison = 0xff;
 
+// index + stride, or an index that is out of every buffer's bounds if that overflows.
+int64_t Advance(int64_t index, int64_t stride) {
+  int64_t sum = 0;
+  return __builtin_add_overflow(index, stride, &sum) ? -1 : sum;
+}
+
 struct BoundBuffer {
   std::byte* data = nullptr;
   int64_t extent = 0;  // elements that may be touched
@@ -112,8 +118,13 @@ absl::Status Frame::Bind(absl::Span<const EvalBuffer> buffers, absl::Span<const 
     std::byte* data = static_cast<std::byte*>(buffers[i].data);
     int64_t available = buffers[i].elements;
     if (d.kind == BufferKind::kWorkerScratch) {
-      if (data != nullptr) data += worker * *extent * SizeOf(d.dtype);
-      available -= worker * *extent;
+      int64_t before = 0;  // elements of the workers before this one
+      if (__builtin_mul_overflow(worker, *extent, &before) || before > available) {
+        return BadSizes(absl::InvalidArgumentError(
+            absl::StrCat("worker ", worker, " has no part of scratch ", d.name)));
+      }
+      if (data != nullptr) data += before * SizeOf(d.dtype);
+      available -= before;
     }
     buffers_[i] = {data, std::min(*extent, available)};
     const int64_t alignment = std::max<int64_t>(d.alignment, 1);
@@ -190,7 +201,7 @@ absl::Status Frame::Load(const Stmt& s, uint64_t* out) {
   int64_t index = 0, stride = 0;
   if (absl::Status v = Value(s, s.index, &index); !v.ok()) return v;
   if (absl::Status v = Value(s, s.stride, &stride); !v.ok()) return v;
-  for (int lane = 0; lane < s.type.lanes; ++lane, index += stride) {
+  for (int lane = 0; lane < s.type.lanes; ++lane, index = Advance(index, stride)) {
     out[lane] = s.imm;
     if (Masked(s, lane)) continue;
     absl::StatusOr<std::byte*> at = Address(s, index, lane);
@@ -220,7 +231,7 @@ absl::Status Frame::Store(const Stmt& s) {
   int64_t index = 0, stride = 0;
   if (absl::Status v = Value(s, s.index, &index); !v.ok()) return v;
   if (absl::Status v = Value(s, s.stride, &stride); !v.ok()) return v;
-  for (int lane = 0; lane < s.type.lanes; ++lane, index += stride) {
+  for (int lane = 0; lane < s.type.lanes; ++lane, index = Advance(index, stride)) {
     if (Masked(s, lane)) continue;
     absl::StatusOr<std::byte*> at = Address(s, index, lane);
     if (!at.ok()) return at.status();
