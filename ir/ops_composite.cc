@@ -23,6 +23,11 @@ class Chain {
     const ValueId wide = Keep([&] { return b_.BroadcastTo(y, ShapeOf(x)); });
     return (*this)(op, {x, wide});
   }
+  // scalar / y.
+  ValueId Over(ValueId scalar, ValueId y) {
+    const ValueId wide = Keep([&] { return b_.BroadcastTo(scalar, ShapeOf(y)); });
+    return (*this)(Op::k_div, {wide, y});
+  }
   ValueId Scalar(DType dtype, double value) {
     return Keep([&] { return b_.ScalarConstant(dtype, value); });
   }
@@ -98,7 +103,9 @@ absl::StatusOr<ValueId> ExpandSoftmax(Builder& b, const Node& n) {
   const ValueId largest = chain(Op::k_max, {x}, {.axes = axes, .value = kLeast, .keep_dims = true});
   const ValueId powers = chain(Op::k_exp, {chain.With(Op::k_sub, x, largest)});
   const ValueId total = chain(Op::k_sum, {powers}, {.axes = axes, .keep_dims = true});
-  return chain.Result(chain.With(Op::k_div, powers, total));
+  // One division a row.
+  const ValueId inverse = chain.Over(chain.Scalar(n.type.dtype, 1), total);
+  return chain.Result(chain.With(Op::k_mul, powers, inverse));
 }
 
 // -- norms

@@ -16,6 +16,19 @@ using kernel::kNoReg;
 using kernel::KOp;
 using kernel::Reg;
 
+namespace {
+
+// x - broadcast(max(x)): what softmax takes the exponential of, never above 0.
+bool IsShiftedByMaximum(const ir::Graph& graph, ValueId v) {
+  const Node& n = graph.node(v);
+  if (n.op != Op::k_sub) return false;
+  ValueId shift = n.operands[1];
+  while (IsView(graph.node(shift).op)) shift = graph.node(shift).operands[0];
+  return graph.node(shift).op == Op::k_max && graph.node(shift).operands[0] == n.operands[0];
+}
+
+}  // namespace
+
 bool ElementEmitter::Varies(const Coords& coords) const {
   return std::any_of(coords.begin(), coords.end(), [this](Dim d) { return Varies(d); });
 }
@@ -89,6 +102,8 @@ Reg ElementEmitter::Apply(ValueId v, std::vector<Reg> operands) {
   const Node& n = graph().node(v);
   if (n.op == Op::k_cast) return b().Cast(operands[0], n.type.dtype);
   if (n.op == Op::k_select) return b().Select(operands[0], operands[1], operands[2]);
+  if (n.op == Op::k_exp && IsShiftedByMaximum(graph(), n.operands[0]))
+    return kernel::EmitExpNonPositive(b(), operands[0]);
   int lanes = 1;
   for (Reg r : operands) lanes = std::max(lanes, b().type(r).lanes);
   for (Reg& r : operands) r = b().Splat(r, lanes);
