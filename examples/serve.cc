@@ -5,7 +5,6 @@
 #include <chrono>
 #include <cmath>
 #include <cstdio>
-#include <fstream>
 #include <iostream>
 #include <map>
 #include <string>
@@ -35,25 +34,11 @@ ABSL_FLAG(std::vector<std::string>, check,
 namespace lathe::examples {
 namespace {
 
-constexpr int64_t kMostLength = 512, kTokensPerStep = 8, kBatch = 4;
+constexpr int64_t kBatch = 4;
 constexpr int64_t kVocabulary = 30522;
 
 double Now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-
-absl::StatusOr<std::vector<int64_t>> ReadLengths(const std::string& path, int count) {
-  std::ifstream in(path);
-  if (!in) return absl::NotFoundError("can't read " + path);
-  std::vector<int64_t> lengths;
-  std::string line;
-  while (static_cast<int>(lengths.size()) < count && std::getline(in, line)) {
-    int64_t tokens = 0;
-    if (absl::SimpleAtoi(line.substr(0, line.find(',')), &tokens))
-      lengths.push_back(std::min((tokens + kTokensPerStep - 1) / kTokensPerStep, kMostLength));
-  }
-  if (lengths.empty()) return absl::InvalidArgumentError("no lengths in " + path);
-  return lengths;
 }
 
 // Ids and mask of requests padded to the longest of them.

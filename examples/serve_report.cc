@@ -5,9 +5,25 @@
 #include <cstdio>
 #include <fstream>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 
 namespace lathe::examples {
+
+absl::StatusOr<std::vector<int64_t>> ReadLengths(const std::string& path, int count) {
+  constexpr int64_t kMostLength = 512, kTokensPerStep = 8;
+  std::ifstream in(path);
+  if (!in) return absl::NotFoundError("can't read " + path);
+  std::vector<int64_t> lengths;
+  std::string line;
+  while (static_cast<int>(lengths.size()) < count && std::getline(in, line)) {
+    int64_t tokens = 0;
+    if (absl::SimpleAtoi(line.substr(0, line.find(',')), &tokens))
+      lengths.push_back(std::min((tokens + kTokensPerStep - 1) / kTokensPerStep, kMostLength));
+  }
+  if (lengths.empty()) return absl::InvalidArgumentError("no lengths in " + path);
+  return lengths;
+}
 
 double Percentile(std::vector<double> values, double p) {
   if (values.empty()) return 0;

@@ -6,8 +6,13 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 
 namespace lathe::examples {
+
+// The lengths of a trace's first `count` requests: ceil(context tokens / 8), at most 512. A CSV
+// whose first column is the context tokens; lines that start otherwise are skipped.
+absl::StatusOr<std::vector<int64_t>> ReadLengths(const std::string& path, int count);
 
 // p in 0..100 of `values` (nearest rank); 0 for none.
 double Percentile(std::vector<double> values, double p);

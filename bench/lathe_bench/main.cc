@@ -13,12 +13,15 @@
 ABSL_FLAG(bool, contestant, false, "speak the peer benchmark's line protocol on stdin and stdout");
 ABSL_FLAG(int, threads, 2, "threads of the engine, for suites that don't fix it");
 ABSL_FLAG(int, rounds, 21, "alternations of each measurement");
+ABSL_FLAG(std::string, trace, "examples/data/azure_conversation_lengths.csv",
+          "CSV of request lengths");
 
 namespace {
 
 constexpr char kUsage[] =
     "lathe-bench SUITE [--threads N] [--rounds N], or lathe-bench --contestant\n"
-    "suites: first-call  first call at a size against warm calls, 5 processes\n"
+    "suites: trace       the encoder over a trace of request lengths\n"
+    "        first-call  first call at a size against warm calls, 5 processes\n"
     "        gemm        products in cache against the FMA peak, one core\n"
     "        versions    range versions against the generic one\n"
     "        call        overhead of a call and of a kernel";
@@ -39,6 +42,7 @@ int main(int argc, char** argv) {
     return 0;
   }
   const std::map<std::string, absl::Status (*)(const lathe::bench::SuiteOptions&)> suites{
+      {"trace", lathe::bench::TraceRun},
       {"first-call", lathe::bench::FirstCall},
       {"first-call-child", lathe::bench::FirstCallChild},
       {"gemm", lathe::bench::Gemm},
@@ -50,7 +54,8 @@ int main(int argc, char** argv) {
     return 2;
   }
   const absl::Status status =
-      suite->second({absl::GetFlag(FLAGS_threads), absl::GetFlag(FLAGS_rounds), Self()});
+      suite->second({absl::GetFlag(FLAGS_threads), absl::GetFlag(FLAGS_rounds),
+                     absl::GetFlag(FLAGS_trace), Self()});
   if (status.ok()) return 0;
   std::cerr << "lathe-bench: " << status.ToString() << "\n";
   return 1;

@@ -9,9 +9,12 @@ namespace lathe::bench {
 struct SuiteOptions {
   int threads = 2;
   int rounds = 21;
-  std::string self;  // how to start this program again, for suites that need fresh processes
+  std::string trace;  // CSV of request lengths
+  std::string self;   // how to start this program again, for suites that need fresh processes
 };
 
+// The encoder over a trace of lengths: novel lengths, then warm passes; tokens/s.
+absl::Status TraceRun(const SuiteOptions& options);
 // 40 sizes that the process has not called, in 5 processes: the best first call over the median
 // warm call of each size.
 absl::Status FirstCall(const SuiteOptions& options);
