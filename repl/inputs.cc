@@ -1,0 +1,112 @@
+#include "repl/inputs.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "ir/dim/context.h"
+#include "ir/philox.h"
+#include "ir/status_macros.h"
+#include "runtime/function_state.h"
+
+namespace lathe::repl {
+namespace {
+
+constexpr int64_t kLargestInteger = 7;
+
+// The largest integer that indexes every axis that something gathers from; at least 0.
+int64_t LargestIndex(const ir::Graph& graph, const std::vector<int64_t>& symbols) {
+  int64_t largest = kLargestInteger;
+  for (ir::ValueId v = 0; v < graph.num_nodes(); ++v) {
+    const ir::Node& n = graph.node(v);
+    if (n.op != ir::Op::k_gather && n.op != ir::Op::k_embedding) continue;
+    const size_t axis =
+        n.op == ir::Op::k_gather ? static_cast<size_t>(n.attrs.axis.value_or(0)) : 0;
+    const absl::StatusOr<int64_t> rows =
+        dim::Evaluate(graph.type(n.operands[0]).shape[axis], symbols);
+    if (rows.ok()) largest = std::min(largest, *rows - 1);
+  }
+  return std::max<int64_t>(largest, 0);
+}
+
+void Fill(uint64_t seed, int64_t largest, Tensor* t) {
+  const int64_t count = t->num_elements();
+  for (int64_t i = 0; i < count; ++i) {
+    const uint64_t at = static_cast<uint64_t>(i);
+    switch (t->dtype()) {
+      case DType::kBool:
+        t->data<bool>()[i] = ir::PhiloxInteger(seed, at, 0, 1) == 1;
+        break;
+      case DType::kI32:
+        t->data<int32_t>()[i] = static_cast<int32_t>(ir::PhiloxInteger(seed, at, 0, largest));
+        break;
+      case DType::kI64:
+        t->data<int64_t>()[i] = ir::PhiloxInteger(seed, at, 0, largest);
+        break;
+      case DType::kF32:
+        t->data<float>()[i] = ir::PhiloxNormal(seed, at);
+        break;
+      case DType::kF64:
+        t->data<double>()[i] = ir::PhiloxNormalF64(seed, at);
+        break;
+    }
+  }
+}
+
+// The number of the session's input of that name; sizes' own inputs have no elements.
+uint64_t StreamOf(const ir::Graph& session, const std::string& name) {
+  for (size_t k = 0; k < session.inputs.size(); ++k) {
+    if (session.node(session.inputs[k]).attrs.name == name) return k;
+  }
+  return 0;
+}
+
+// Bytes of all inputs, or ResourceExhausted: judged before anything is allocated.
+absl::Status CheckBytes(const std::vector<rt::EntryPlan::InputSpec>& inputs,
+                        const std::vector<std::vector<int64_t>>& shapes, int64_t max_bytes) {
+  int64_t total = 0;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    int64_t bytes = SizeOf(inputs[i].dtype);
+    bool overflow = false;
+    const bool empty = std::find(shapes[i].begin(), shapes[i].end(), 0) != shapes[i].end();
+    for (int64_t extent : shapes[i]) {
+      if (!empty) overflow |= __builtin_mul_overflow(bytes, extent, &bytes);
+    }
+    if (!empty) overflow |= __builtin_add_overflow(total, bytes, &total);
+    if (!overflow && total <= max_bytes) continue;
+    return absl::ResourceExhaustedError(absl::StrCat(
+        "input ", inputs[i].name, " would be ", Name(inputs[i].dtype), "[",
+        absl::StrJoin(shapes[i], ", "), "]", overflow ? "" : absl::StrCat(", ", bytes, " bytes"),
+        "; wanted at most ", max_bytes, " bytes of inputs (--memory)"));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<Tensor>> MakeInputs(const ir::Graph& session,
+                                               const CompiledValue& compiled,
+                                               const std::vector<int64_t>& symbols, uint64_t seed,
+                                               int64_t max_bytes) {
+  const rt::FunctionState& state = *compiled.function.state();
+  const std::vector<rt::EntryPlan::InputSpec>& specs = state.plan().inputs;
+  std::vector<std::vector<int64_t>> shapes;
+  for (const rt::EntryPlan::InputSpec& spec : specs) {
+    std::vector<int64_t>& shape = shapes.emplace_back();
+    for (Dim d : spec.shape) {
+      LATHE_ASSIGN_OR_RETURN(const int64_t extent, dim::Evaluate(d, symbols));
+      shape.push_back(extent);
+    }
+  }
+  LATHE_RETURN_IF_ERROR(CheckBytes(specs, shapes, max_bytes));
+  const int64_t largest = LargestIndex(*compiled.traced, symbols);
+  std::vector<Tensor> inputs;
+  for (size_t i = 0; i < specs.size(); ++i) {
+    LATHE_ASSIGN_OR_RETURN(Tensor t, Tensor::Make(specs[i].dtype, shapes[i]));
+    Fill(seed + (StreamOf(session, specs[i].name) << 32), largest, &t);
+    inputs.push_back(std::move(t));
+  }
+  return inputs;
+}
+
+}  // namespace lathe::repl

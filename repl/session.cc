@@ -1,0 +1,124 @@
+#include "repl/session.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "ir/lexer.h"
+#include "ir/status_macros.h"
+
+namespace lathe::repl {
+namespace {
+
+constexpr int64_t kLeastMemory = int64_t{1} << 30;
+
+int64_t MemoryFor(int64_t wanted) {
+  if (wanted > 0) return wanted;
+  const int64_t pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+  return std::max(kLeastMemory, pages > 0 && page > 0 ? pages * page / 4 * 3 : 0);
+}
+
+const char* KindName(ir::StatementKind kind) {
+  switch (kind) {
+    case ir::StatementKind::kProgram:
+      return "program";
+    case ir::StatementKind::kDim:
+      return "dim";
+    case ir::StatementKind::kAssume:
+      return "assume";
+    case ir::StatementKind::kInput:
+      return "input";
+    case ir::StatementKind::kValue:
+      return "value";
+    case ir::StatementKind::kOutput:
+      return "output";
+  }
+  return "?";
+}
+
+}  // namespace
+
+Session::Session(const SessionOptions& options)
+    : options_(options),
+      text_(&graph_, options.file),
+      functions_(options.threads, MemoryFor(options.memory_bytes)) {}
+
+absl::Status Session::Error(Place at, const std::string& message) const {
+  return WithPlace(file(), at, absl::InvalidArgumentError(message));
+}
+
+std::variant<Answer, Fault> Session::Execute(const ir::StatementText& statement) {
+  const bool is_command = !statement.text.empty() && statement.text[0] == ':';
+  absl::StatusOr<Answer> answer =
+      is_command ? RunCommandLine(CommandLine(statement)) : Statement(statement);
+  if (answer.ok()) return *std::move(answer);
+  return FaultOf(file(), answer.status(), {statement.line, statement.column});
+}
+
+absl::StatusOr<Answer> Session::Statement(const ir::StatementText& statement) {
+  LATHE_ASSIGN_OR_RETURN(const ir::StatementResult result, text_.Execute(statement));
+  Answer answer;
+  answer.json["kind"] = KindName(result.kind);
+  if (result.value == ir::kNoValue) {
+    if (!result.name.empty()) answer.json["name"] = result.name;
+    return answer;
+  }
+  const std::string name = result.name.empty() ? graph_.ValueName(result.value) : result.name;
+  const std::string type = graph_.type(result.value).ToString();
+  answer.json["name"] = name;
+  answer.json["type"] = type;
+  const bool unnamed = result.kind == ir::StatementKind::kValue && result.name.empty();
+  if (unnamed || options_.show_types) answer.text = absl::StrCat(name, ": ", type);
+  return answer;
+}
+
+absl::StatusOr<Answer> Session::RunCommandLine(const CommandLine& line) {
+  const Command* command = FindCommand(line.name());
+  if (command == nullptr) {
+    return Error(
+        line.at(),
+        absl::StrCat("there is no command :", line.name(), "; known: ",
+                     absl::StrJoin(Commands(), " ", [](std::string* out, const Command& c) {
+                       absl::StrAppend(out, ":", std::string(c.name));
+                     })));
+  }
+  return command->run(*this, line);
+}
+
+absl::StatusOr<ir::ValueId> Session::FindValue(const CommandLine::Word& word) const {
+  const absl::StatusOr<ir::ValueId> found = text_.Find(word.text);
+  if (found.ok()) return found;
+  ir::ValueId number = 0;
+  const char* const end = word.text.data() + word.text.size();
+  if (word.text.size() > 1 && word.text[0] == '%') {
+    const auto [at, error] = std::from_chars(word.text.data() + 1, end, number);
+    const std::vector<ir::ValueId>& nodes = graph_.body.nodes;
+    if (error == std::errc() && at == end &&
+        std::find(nodes.begin(), nodes.end(), number) != nodes.end()) {
+      return number;
+    }
+  }
+  return WithPlace(file(), word.at, found.status());
+}
+
+absl::StatusOr<std::shared_ptr<const CompiledValue>> Session::Compile(
+    const CommandLine::Word& word) {
+  std::vector<NamedValue> outputs;
+  if (word.text == "output") {
+    for (size_t i = 0; i < graph_.body.results.size(); ++i) {
+      outputs.push_back({graph_.output_names[i], graph_.body.results[i]});
+    }
+    if (outputs.empty()) return Error(word.at, "there is no output; declare one: output y");
+  } else {
+    LATHE_ASSIGN_OR_RETURN(const ir::ValueId value, FindValue(word));
+    outputs.push_back({ir::IsPlainName(word.text) ? word.text : "value", value});
+  }
+  auto compiled = functions_.Get(graph_, word.text, outputs);
+  if (!compiled.ok()) return WithPlace(file(), word.at, compiled.status());
+  return compiled;
+}
+
+}  // namespace lathe::repl
