@@ -13,11 +13,11 @@ namespace {
 
 constexpr size_t kAlignment = 64;
 constexpr size_t kHugePage = size_t{2} << 20;
+constexpr int64_t kMaxBlock = int64_t{1} << 39;
 constexpr size_t kHugeFrom = size_t{4} << 20;  // blocks from here on ask for huge pages
 
 void* Obtain(size_t bytes) {
   const size_t alignment = bytes >= kHugeFrom ? kHugePage : kAlignment;
-  if (bytes > SIZE_MAX - alignment) return nullptr;
   const size_t rounded = std::max((bytes + alignment - 1) / alignment * alignment, alignment);
   void* block = std::aligned_alloc(alignment, rounded);
   if (block != nullptr && bytes >= kHugeFrom) madvise(block, rounded, MADV_HUGEPAGE);
@@ -29,6 +29,10 @@ void* Obtain(size_t bytes) {
 absl::StatusOr<std::shared_ptr<void>> Allocator::Allocate(int64_t bytes) {
   if (bytes < 0) {
     return absl::InvalidArgumentError(absl::StrCat("can't allocate ", bytes, " bytes"));
+  }
+  if (bytes > kMaxBlock) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("a block of ", bytes, " bytes passes the limit of ", kMaxBlock));
   }
   void* block = Obtain(static_cast<size_t>(bytes));
   if (block == nullptr) {

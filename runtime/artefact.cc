@@ -11,7 +11,7 @@ absl::StatusOr<std::shared_ptr<Artefact>> ArtefactCache::GetOrMake(
     const std::string& key,
     const std::function<absl::StatusOr<std::shared_ptr<Artefact>>()>& make) {
   {
-    absl::MutexLock lock(&mutex_);
+    std::unique_lock lock(mutex_);
     while (true) {
       auto it = entries_.find(key);
       if (it == entries_.end()) break;
@@ -20,13 +20,13 @@ absl::StatusOr<std::shared_ptr<Artefact>> ArtefactCache::GetOrMake(
         it->second.last_use = ++clock_;
         return it->second.artefact;
       }
-      made_.Wait(&mutex_);
+      made_.wait(lock);
     }
     ++counters_.misses;
     entries_[key];  // marks the key as being made
   }
   absl::StatusOr<std::shared_ptr<Artefact>> made = make();
-  absl::MutexLock lock(&mutex_);
+  std::unique_lock lock(mutex_);
   if (made.ok()) {
     Entry& entry = entries_[key];
     entry.artefact = *made;
@@ -37,12 +37,12 @@ absl::StatusOr<std::shared_ptr<Artefact>> ArtefactCache::GetOrMake(
   } else {
     entries_.erase(key);  // the next one who asks tries again
   }
-  made_.SignalAll();
+  made_.notify_all();
   return made;
 }
 
 CacheCounters ArtefactCache::counters() const {
-  absl::MutexLock lock(&mutex_);
+  std::unique_lock lock(mutex_);
   return counters_;
 }
 

@@ -1,19 +1,20 @@
 #pragma once
 // An artefact: one compiled kernel, and the process cache of them.
 //
-// Cache key: fingerprint of the canonical Kernel IR (symbols renamed) + target identity + tier. Sizes
-// that agree on the answers which lowering asked for share code, because only the answers stand in the
-// text.
+// Cache key: fingerprint of the canonical Kernel IR (symbols renamed) + target identity + tier.
+// Sizes that agree on the answers which lowering asked for share code, because only the answers
+// stand in the text.
 #include <atomic>
+#include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
-#include "absl/synchronization/mutex.h"
 #include "runtime/kernel_abi.h"
 
 namespace lathe::rt {
@@ -48,12 +49,12 @@ class ArtefactCache {
     std::shared_ptr<Artefact> artefact;  // null while being made
     int64_t last_use = 0;
   };
-  void EvictLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  mutable absl::Mutex mutex_;
-  absl::CondVar made_;
-  int64_t max_bytes_, clock_ ABSL_GUARDED_BY(mutex_) = 0;
-  CacheCounters counters_ ABSL_GUARDED_BY(mutex_);
-  absl::flat_hash_map<std::string, Entry> entries_ ABSL_GUARDED_BY(mutex_);
+  void EvictLocked();         // mutex_ held
+  mutable std::mutex mutex_;  // guards all below
+  std::condition_variable made_;
+  int64_t max_bytes_, clock_ = 0;
+  CacheCounters counters_;
+  absl::flat_hash_map<std::string, Entry> entries_;
 };
 
 // True on a thread that is inside a call; compilers count compiles made there.

@@ -7,11 +7,11 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <condition_variable>
 #include <deque>
+#include <mutex>
 #include <thread>
 #include <utility>
-
-#include "absl/synchronization/mutex.h"
 
 namespace lathe::rt {
 namespace {
@@ -27,6 +27,8 @@ void LowerPriority() {
 
 }  // namespace
 
+// Locks of the standard library, here and in all of runtime: thread sanitizers see through them,
+// which they don't through a prebuilt Abseil.
 struct Background::Impl {
   struct Job {
     const void* owner;
@@ -38,11 +40,8 @@ struct Background::Impl {
     for (;;) {
       Job job;
       {
-        absl::MutexLock lock(&mutex);
-        auto ready = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex) {
-          return ending || (!held && !jobs.empty());
-        };
-        mutex.Await(absl::Condition(&ready));
+        std::unique_lock lock(mutex);
+        changed.wait(lock, [this] { return ending || (!held && !jobs.empty()); });
         if (ending) return;
         job = std::move(jobs.front());
         jobs.pop_front();
@@ -51,31 +50,34 @@ struct Background::Impl {
       }
       job.run();
       job.run = nullptr;  // what it holds goes before the owner is told that it ended
-      absl::MutexLock lock(&mutex);
+      std::unique_lock lock(mutex);
       running = false;
+      changed.notify_all();
     }
   }
 
-  void Push(const void* owner, std::function<void()> job) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex) {
+  void Push(const void* owner, std::function<void()> job) {
     if (stopped) return;
     jobs.push_back({owner, std::move(job)});
     if (!thread.joinable()) thread = std::thread([this] { Loop(); });
+    changed.notify_all();
   }
 
-  bool Idle(const void* owner) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex) {
+  bool Idle(const void* owner) const {
     if (running && running_owner == owner) return false;
     return std::none_of(jobs.begin(), jobs.end(),
                         [owner](const Job& job) { return job.owner == owner; });
   }
 
-  absl::Mutex mutex;
-  std::deque<Job> jobs ABSL_GUARDED_BY(mutex);
-  bool held ABSL_GUARDED_BY(mutex) = false;
-  bool stopped ABSL_GUARDED_BY(mutex) = false;  // posts are dropped
-  bool ending ABSL_GUARDED_BY(mutex) = false;   // the thread returns
-  bool running ABSL_GUARDED_BY(mutex) = false;
-  const void* running_owner ABSL_GUARDED_BY(mutex) = nullptr;
-  std::thread thread ABSL_GUARDED_BY(mutex);
+  std::mutex mutex;  // guards all below
+  std::condition_variable changed;
+  std::deque<Job> jobs;
+  bool held = false;
+  bool stopped = false;  // posts are dropped
+  bool ending = false;   // the thread returns
+  bool running = false;
+  const void* running_owner = nullptr;
+  std::thread thread;
 };
 
 Background::Background() : impl_(std::make_unique<Impl>()) {}
@@ -84,51 +86,49 @@ Background::~Background() {
   Stop();
   std::thread thread;
   {
-    absl::MutexLock lock(&impl_->mutex);
+    std::unique_lock lock(impl_->mutex);
     impl_->ending = true;
+    impl_->changed.notify_all();
     thread = std::move(impl_->thread);
   }
   if (thread.joinable()) thread.join();
 }
 
 void Background::Post(const void* owner, std::function<void()> job) {
-  absl::MutexLock lock(&impl_->mutex);
+  std::unique_lock lock(impl_->mutex);
   impl_->Push(owner, std::move(job));
 }
 
 bool Background::TryPost(const void* owner, std::function<void()> job) {
-  if (!impl_->mutex.TryLock()) return false;
-  impl_->Push(owner, std::move(job));
-  impl_->mutex.Unlock();
-  return true;
+  std::unique_lock lock(impl_->mutex, std::try_to_lock);
+  if (lock.owns_lock()) impl_->Push(owner, std::move(job));
+  return lock.owns_lock();
 }
 
 void Background::Wait(const void* owner) {
-  absl::MutexLock lock(&impl_->mutex);
-  auto idle = [this, owner]()
-                  ABSL_EXCLUSIVE_LOCKS_REQUIRED(impl_->mutex) { return impl_->Idle(owner); };
-  impl_->mutex.Await(absl::Condition(&idle));
+  std::unique_lock lock(impl_->mutex);
+  impl_->changed.wait(lock, [this, owner] { return impl_->Idle(owner); });
 }
 
 void Background::Cancel(const void* owner) {
-  absl::MutexLock lock(&impl_->mutex);
+  std::unique_lock lock(impl_->mutex);
   std::erase_if(impl_->jobs, [owner](const Impl::Job& job) { return job.owner == owner; });
-  auto idle = [this, owner]()
-                  ABSL_EXCLUSIVE_LOCKS_REQUIRED(impl_->mutex) { return impl_->Idle(owner); };
-  impl_->mutex.Await(absl::Condition(&idle));
+  impl_->changed.notify_all();
+  impl_->changed.wait(lock, [this, owner] { return impl_->Idle(owner); });
 }
 
 void Background::Hold(bool hold) {
-  absl::MutexLock lock(&impl_->mutex);
+  std::unique_lock lock(impl_->mutex);
   impl_->held = hold;
+  impl_->changed.notify_all();
 }
 
 void Background::Stop() {
-  absl::MutexLock lock(&impl_->mutex);
+  std::unique_lock lock(impl_->mutex);
   impl_->stopped = true;
   impl_->jobs.clear();
-  auto idle = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(impl_->mutex) { return !impl_->running; };
-  impl_->mutex.Await(absl::Condition(&idle));
+  impl_->changed.notify_all();
+  impl_->changed.wait(lock, [this] { return !impl_->running; });
 }
 
 }  // namespace lathe::rt

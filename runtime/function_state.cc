@@ -35,7 +35,7 @@ absl::StatusOr<std::shared_ptr<FunctionState>> FunctionState::Make(
   f->graph_ = std::move(graph);
   f->options_ = options;
   {
-    absl::MutexLock lock(&f->build_mutex_);
+    std::lock_guard lock(f->build_mutex_);
     f->builder_ = std::move(builder);
   }
   return f;
@@ -49,7 +49,7 @@ absl::Status FunctionState::Prepare(absl::Span<const Sizes> sizes) {
     LATHE_ASSIGN_OR_RETURN(named.emplace_back(), SymbolValues(s));
   }
   if (published() == nullptr) {
-    absl::MutexLock lock(&build_mutex_);
+    std::lock_guard lock(build_mutex_);
     if (published() == nullptr) {
       LATHE_ASSIGN_OR_RETURN(std::shared_ptr<const Version> generic, builder_->BuildGeneric());
       engine_->versions_built.fetch_add(1);
@@ -80,7 +80,7 @@ bool FunctionState::Full(const VersionTable& table) const {
 }
 
 void FunctionState::BuildInBackground(const VersionRequest& request) {
-  absl::MutexLock lock(&build_mutex_);
+  std::lock_guard lock(build_mutex_);
   const std::shared_ptr<const Published> before = published();
   if (Full(*before->table)) return;
   std::vector<std::string> guard;
@@ -97,7 +97,7 @@ void FunctionState::BuildInBackground(const VersionRequest& request) {
 }
 
 void FunctionState::NoteFailure(const std::string& what, const absl::Status& why) {
-  absl::MutexLock lock(&mutex_);
+  std::lock_guard lock(mutex_);
   failures_.push_back(absl::StrCat(what, ": ", std::string(why.message())));
 }
 
@@ -105,9 +105,10 @@ void FunctionState::NoteFailure(const std::string& what, const absl::Status& why
 // builder itself is asked on the background thread.
 void FunctionState::Observe(absl::Span<const int64_t> symbols, bool may_wait) {
   if (!observing_.load()) return;
+  std::unique_lock lock(mutex_, std::defer_lock);
   if (may_wait) {
-    mutex_.Lock();
-  } else if (!mutex_.TryLock()) {
+    lock.lock();
+  } else if (!lock.try_lock()) {
     return;
   }
   std::vector<int64_t> values(symbols.begin(), symbols.end());
@@ -115,7 +116,7 @@ void FunctionState::Observe(absl::Span<const int64_t> symbols, bool may_wait) {
     const auto job = [this, values] {
       std::vector<VersionRequest> requests;
       {
-        absl::MutexLock lock(&build_mutex_);
+        std::lock_guard building(build_mutex_);
         requests = builder_->ProposeFor(values);
       }
       for (const VersionRequest& request : requests) BuildInBackground(request);
@@ -127,7 +128,6 @@ void FunctionState::Observe(absl::Span<const int64_t> symbols, bool may_wait) {
       observing_ = false;
     }
   }
-  mutex_.Unlock();
 }
 
 absl::Status FunctionState::Publish(std::vector<std::shared_ptr<const Version>> versions) {
@@ -139,7 +139,7 @@ absl::Status FunctionState::Publish(std::vector<std::shared_ptr<const Version>> 
     LATHE_ASSIGN_OR_RETURN(plans->emplace_back(), RunPlan::Make(plan_, *graph_, *version));
   }
   next->plans = std::move(plans);
-  absl::MutexLock lock(&mutex_);
+  std::lock_guard lock(mutex_);
   for (size_t i = 0; i < next->table->versions().size(); ++i) {
     const Version* version = next->table->versions()[i].get();
     ready_.emplace(version, engine_->SecondsSinceBirth());
@@ -157,7 +157,7 @@ void FunctionState::MakeCurrent(std::unique_ptr<Published> next) {
 }
 
 absl::Status FunctionState::Pin(const std::string& version_name) {
-  absl::MutexLock lock(&mutex_);
+  std::lock_guard lock(mutex_);
   const Published* current = current_.load();
   if (current == nullptr) return NotPrepared();
   auto next = std::make_unique<Published>(*current);
@@ -189,18 +189,18 @@ std::shared_ptr<const Published> FunctionState::published() const {
 }
 
 double FunctionState::ReadySeconds(const Version* version) const {
-  absl::MutexLock lock(&mutex_);
+  std::lock_guard lock(mutex_);
   const auto it = ready_.find(version);
   return it == ready_.end() ? 0 : it->second;
 }
 
 std::vector<std::string> FunctionState::BuildFailures() const {
-  absl::MutexLock lock(&mutex_);
+  std::lock_guard lock(mutex_);
   return failures_;
 }
 
 std::unique_ptr<ContextState> FunctionState::TakeContext() {
-  absl::MutexLock lock(&contexts_mutex_);
+  std::lock_guard lock(contexts_mutex_);
   if (free_contexts_.empty()) return std::make_unique<ContextState>();
   std::unique_ptr<ContextState> context = std::move(free_contexts_.back());
   free_contexts_.pop_back();
@@ -208,7 +208,7 @@ std::unique_ptr<ContextState> FunctionState::TakeContext() {
 }
 
 void FunctionState::ReturnContext(std::unique_ptr<ContextState> context) {
-  absl::MutexLock lock(&contexts_mutex_);
+  std::lock_guard lock(contexts_mutex_);
   free_contexts_.push_back(std::move(context));
 }
 

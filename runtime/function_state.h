@@ -7,13 +7,12 @@
 #include <atomic>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
-#include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/synchronization/mutex.h"
 #include "ir/graph.h"
 #include "lathe/engine.h"
 #include "runtime/context_state.h"
@@ -92,9 +91,8 @@ class FunctionState {
   absl::Status NotPrepared() const;
 
   // -- versions (function_state.cc)
-  absl::Status Publish(std::vector<std::shared_ptr<const Version>> versions)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(build_mutex_);
-  void MakeCurrent(std::unique_ptr<Published> next) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::Status Publish(std::vector<std::shared_ptr<const Version>> versions);  // build_mutex_ held
+  void MakeCurrent(std::unique_ptr<Published> next);                           // mutex_ held
   void Post(std::vector<VersionRequest> requests);
   void BuildInBackground(const VersionRequest& request);
   void Observe(absl::Span<const int64_t> symbols, bool may_wait);
@@ -110,22 +108,21 @@ class FunctionState {
   std::vector<Domain> domains_;
   CompileOptions options_;
 
-  absl::Mutex build_mutex_;  // one build at a time
-  std::unique_ptr<VersionBuilder> builder_ ABSL_GUARDED_BY(build_mutex_);
-  bool proposed_ ABSL_GUARDED_BY(build_mutex_) = false;
+  std::mutex build_mutex_;  // one build at a time; guards up to the next blank line, as each below
+  std::unique_ptr<VersionBuilder> builder_;
+  bool proposed_ = false;
 
-  mutable absl::Mutex mutex_ ABSL_ACQUIRED_AFTER(build_mutex_);
-  std::string pinned_ ABSL_GUARDED_BY(mutex_);
-  std::map<const Version*, double> ready_ ABSL_GUARDED_BY(mutex_);
-  std::vector<std::string> failures_ ABSL_GUARDED_BY(mutex_);
-  std::vector<std::vector<int64_t>> observed_ ABSL_GUARDED_BY(mutex_);  // symbols asked about
+  mutable std::mutex mutex_;
+  std::string pinned_;
+  std::map<const Version*, double> ready_;
+  std::vector<std::string> failures_;
+  std::vector<std::vector<int64_t>> observed_;  // symbols asked about
 
-  absl::Mutex contexts_mutex_;
-  std::vector<std::unique_ptr<ContextState>> free_contexts_ ABSL_GUARDED_BY(contexts_mutex_);
+  std::mutex contexts_mutex_;
+  std::vector<std::unique_ptr<ContextState>> free_contexts_;
 
   const std::shared_ptr<Publications> publications_ = std::make_shared<Publications>();
-  std::atomic<const Published*> current_{
-      nullptr};  // the last of publications_; null before prepare
+  std::atomic<const Published*> current_{nullptr};  // the last of publications_, or null
   std::atomic<uint64_t> generation_{0};
   std::atomic<bool> observing_{false};  // the builder wants to see sizes, and may get more
 };
