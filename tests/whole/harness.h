@@ -20,6 +20,10 @@ absl::StatusOr<std::vector<Tensor>> RunByEvaluator(const Function& function,
                                                    absl::Span<const Tensor> inputs,
                                                    const std::string& version = "generic");
 
+// OK if the evaluator gives the bits of `found` for these inputs, by the generic version.
+absl::Status SameAsEvaluator(const Function& function, absl::Span<const Tensor> inputs,
+                             absl::Span<const Tensor> found);
+
 // OK if found is within an op's bound of wanted: equal bits where `exact`, otherwise
 // |found - wanted| <= 8 |wanted - wanted64| + (relative 4e-6 of the largest magnitude beside it).
 absl::Status WithinBound(const Tensor& found, const Tensor& wanted, const Tensor& wanted64,

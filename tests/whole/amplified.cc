@@ -1,0 +1,136 @@
+#include "tests/whole/amplified.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <set>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "ir/compare.h"
+#include "ir/interpreter.h"
+#include "tests/whole/harness.h"
+
+namespace lathe::whole {
+namespace {
+
+using ir::ValueId;
+
+bool IsInexact(const ir::Node& n) {
+  static const std::set<std::string_view> kInexact{
+      "exp",  "log",  "sqrt",   "rsqrt",   "tanh",       "erf",      "sin",       "cos",
+      "div",  "sum",  "prod",   "mean",    "add",        "sub",      "mul",       "sigmoid",
+      "silu", "gelu", "matmul", "softmax", "layer_norm", "rms_norm", "attention", "random"};
+  return IsFloat(n.type.dtype) && kInexact.contains(ir::Name(n.op));
+}
+
+class Nudger {
+ public:
+  Nudger(const ir::Graph& graph, uint64_t pattern) : graph_(graph), pattern_(pattern) {}
+
+  ir::Graph Run() {
+    nudged_.body.nodes = NudgeAll(graph_.body);
+    for (ValueId v = 0; v < graph_.num_nodes(); ++v) {
+      for (size_t side = 0; side < graph_.node(v).blocks.size(); ++side) {
+        std::vector<ValueId> nodes = NudgeAll(graph_.node(v).blocks[side]);
+        nudged_.node(v).blocks[side].nodes = std::move(nodes);
+      }
+    }
+    std::vector<ValueId> replacement(nudged_.num_nodes());
+    for (ValueId v = 0; v < replacement.size(); ++v) replacement[v] = v;
+    for (const auto& [v, product] : products_) replacement[v] = product;
+    nudged_.ReplaceUses(replacement);
+    for (const auto& [v, product] : products_) nudged_.node(product).operands[0] = v;
+    return std::move(nudged_);
+  }
+
+ private:
+  std::vector<ValueId> NudgeAll(const ir::Block& block) {
+    std::vector<ValueId> nodes;
+    for (ValueId v : block.nodes) {
+      nodes.push_back(v);
+      if (IsInexact(graph_.node(v))) Nudge(v, &nodes);
+    }
+    return nodes;
+  }
+
+  void Nudge(ValueId v, std::vector<ValueId>* nodes) {
+    const ir::ValueType type = graph_.type(v);
+    pattern_ = pattern_ * 6364136223846793005u + 1442695040888963407u;
+    const double sign = (pattern_ >> 63) != 0 ? 1 : -1;
+    ir::Node factor{.op = ir::Op::k_constant}, wide{.op = ir::Op::k_broadcast};
+    factor.attrs.tensor = type.dtype == f32 ? Tensor::Scalar(static_cast<float>(1 + sign * 0x1p-21))
+                                            : Tensor::Scalar(1 + sign * 0x1p-50);
+    factor.type = {type.dtype, {}};
+    nodes->push_back(nudged_.AppendNode(factor));
+    wide.operands = {nodes->back()};
+    wide.attrs.shape = type.shape;
+    wide.type = type;
+    nodes->push_back(nudged_.AppendNode(wide));
+    ir::Node product{.op = ir::Op::k_mul, .operands = {v, nodes->back()}, .type = type};
+    nodes->push_back(nudged_.AppendNode(product));
+    products_.emplace_back(v, nodes->back());
+  }
+
+  const ir::Graph& graph_;
+  ir::Graph nudged_ = graph_.Clone();
+  uint64_t pattern_;
+  std::vector<std::pair<ValueId, ValueId>> products_;  // of each nudged value
+};
+
+double At(const Tensor& t, int64_t i) {
+  return t.dtype() == DType::kF32 ? double{t.data<float>()[i]} : t.data<double>()[i];
+}
+
+// Moves `widest` (wanted, displaced by the widest move so far) where `other` is farther away.
+void Widen(const Tensor& wanted, const Tensor& other, Tensor* widest) {
+  for (int64_t i = 0; i < wanted.num_elements(); ++i) {
+    const double w = At(wanted, i), o = At(other, i);
+    if (w == o || (std::isnan(w) && std::isnan(o))) continue;
+    double& at = widest->data<double>()[i];
+    const double move = std::abs(w - o);
+    if (!std::isfinite(move)) at = std::numeric_limits<double>::infinity();
+    if (move > std::abs(at - w)) at = w + move;
+  }
+}
+
+}  // namespace
+
+ir::Graph Nudged(const ir::Graph& graph, uint64_t pattern) { return Nudger(graph, pattern).Run(); }
+
+absl::Status CheckAmplified(const Function& function, const ir::Graph& graph,
+                            absl::Span<const Tensor> inputs, bool with_evaluator) {
+  absl::StatusOr<std::vector<Tensor>> wanted = ir::Interpret(graph, inputs);
+  absl::StatusOr<std::vector<Tensor>> found = function.call(inputs);
+  if (!wanted.ok() || !found.ok())
+    return CheckCall(function, graph, inputs, /*exact=*/false, with_evaluator);
+  std::vector<std::vector<Tensor>> moved;
+  for (uint64_t pattern : {1, 2, 3, 4}) {
+    absl::StatusOr<std::vector<Tensor>> run = ir::Interpret(Nudged(graph, pattern), inputs);
+    // A move may turn an index that is computed into one that is refused.
+    if (run.ok()) moved.push_back(*std::move(run));
+  }
+  if (absl::StatusOr<std::vector<Tensor>> run = ir::Interpret(graph, inputs, {.in_f64 = true});
+      run.ok())
+    moved.push_back(*std::move(run));
+  for (size_t i = 0; i < wanted->size(); ++i) {
+    const Tensor& w = (*wanted)[i];
+    absl::Status s;
+    if (IsFloat(w.dtype())) {
+      Tensor widest(f64, w.shape());
+      for (int64_t e = 0; e < w.num_elements(); ++e) widest.data<double>()[e] = At(w, e);
+      for (const std::vector<Tensor>& run : moved) Widen(w, run[i], &widest);
+      s = WithinBound((*found)[i], w, widest, /*exact=*/false);
+    } else {
+      bool settled = true;
+      for (const std::vector<Tensor>& run : moved) settled &= ir::SameBits(run[i], w).ok();
+      if (settled) s = ir::SameBits((*found)[i], w);
+    }
+    if (!s.ok()) return absl::InternalError(absl::StrCat("output ", i, ": ", s.message()));
+  }
+  return with_evaluator ? SameAsEvaluator(function, inputs, *found) : absl::OkStatus();
+}
+
+}  // namespace lathe::whole
