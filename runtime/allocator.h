@@ -1,6 +1,6 @@
 #pragma once
-// The engine's allocator: 64-byte aligned blocks, counted (live and high-water), so that predicted and
-// measured bytes can be compared. Thread-safe.
+// The engine's allocator: 64-byte aligned blocks, counted (live and high-water), so that predicted
+// and measured bytes can be compared. Thread-safe.
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -11,8 +11,9 @@ namespace lathe::rt {
 
 class Allocator {
  public:
-  // A block of `bytes` (0 allowed); freed and uncounted when the last reference goes. ResourceExhausted
-  // if the system refuses. Contents are unspecified. Blocks may outlive the allocator.
+  // A block of `bytes` (0 allowed); freed and uncounted when the last reference goes.
+  // ResourceExhausted if the system refuses. Contents are unspecified. Blocks may outlive the
+  // allocator.
   absl::StatusOr<std::shared_ptr<void>> Allocate(int64_t bytes);
   int64_t live_bytes() const { return counts_->live.load(); }
   int64_t peak_bytes() const { return counts_->peak.load(); }

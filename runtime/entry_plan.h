@@ -63,8 +63,8 @@ struct EntryPlan {
   std::vector<Derived> derived;
   std::vector<StaticAxis> static_axes;
   std::vector<DimAxis> dim_axes;
-  dim::DimProgram check_program, output_program;     // inputs: all symbols
-  std::vector<std::vector<int32_t>> output_slots;    // by output and axis, in output_program
+  dim::DimProgram check_program, output_program;   // inputs: all symbols
+  std::vector<std::vector<int32_t>> output_slots;  // by output and axis, in output_program
   std::vector<Check> checks;  // declared and required facts that a call must satisfy
 
   // "batch = 3 (axis 0 of input x), seq = 7 (axis 1 of input x)" for the symbols given.

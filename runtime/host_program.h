@@ -2,7 +2,8 @@
 // The host program of a version: data, run by a small loop (runtime/run.cc). A dim program computes
 // every size, offset and count; steps call kernels, jump, and check.
 //
-// Who makes it: the compiler's host-program builder. It is immutable once made and shared by threads.
+// Who makes it: the compiler's host-program builder. It is immutable once made and shared by
+// threads.
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -43,19 +44,19 @@ struct Constant {
 
 struct KernelStep {
   std::shared_ptr<Artefact> artefact;
-  std::vector<BufferRef> buffers;     // in the kernel's order
-  std::vector<int32_t> size_slots;    // in the kernel's order
-  int32_t tasks_slot = 0;             // number of tasks
-  int32_t work_slot = 0;              // estimated ns on one core; decides whether threads take part
-  std::string label;                  // "matmul %12 + add + gelu"
+  std::vector<BufferRef> buffers;   // in the kernel's order
+  std::vector<int32_t> size_slots;  // in the kernel's order
+  int32_t tasks_slot = 0;           // number of tasks
+  int32_t work_slot = 0;            // estimated ns on one core; decides whether threads take part
+  std::string label;                // "matmul %12 + add + gelu"
 };
 
 enum class StepKind : uint8_t { kKernel, kJumpIfZero, kJump };
 
 struct Step {
   StepKind kind = StepKind::kKernel;
-  int32_t index = 0;   // kKernel: into kernels; jumps: target step
-  int32_t slot = 0;    // kJumpIfZero: jumps if slots[slot] == 0
+  int32_t index = 0;  // kKernel: into kernels; jumps: target step
+  int32_t slot = 0;   // kJumpIfZero: jumps if slots[slot] == 0
 };
 
 struct OutputSpec {
@@ -65,14 +66,14 @@ struct OutputSpec {
 };
 
 struct HostProgram {
-  dim::DimProgram dims;               // inputs: the function's symbols in order, then the worker count
+  dim::DimProgram dims;  // inputs: the function's symbols in order, then the worker count
   std::vector<Step> steps;
   std::vector<KernelStep> kernels;
   std::vector<ArenaValue> values;
   std::vector<Constant> constants;
   std::vector<OutputSpec> outputs;
-  int32_t arena_bytes_slot = 0;       // bytes of the whole arena, worker scratch included
-  int32_t output_bytes_slot = 0;      // sum of the outputs' bytes, each rounded up to the alignment
+  int32_t arena_bytes_slot = 0;   // bytes of the whole arena, worker scratch included
+  int32_t output_bytes_slot = 0;  // sum of the outputs' bytes, each rounded up to the alignment
 };
 
 }  // namespace lathe::rt

@@ -15,7 +15,7 @@ struct KernelError {
 // Runs tasks begin..end-1. `buffers` and `sizes` are in the kernel's order; `worker` numbers the
 // thread (0..workers-1) and selects its part of worker-scratch buffers. Returns 0, or 1 with *error
 // filled; then the outputs are unspecified.
-using KernelFn = int64_t (*)(void* const* buffers, const int64_t* sizes, int64_t begin,
-                             int64_t end, int64_t worker, KernelError* error);
+using KernelFn = int64_t (*)(void* const* buffers, const int64_t* sizes, int64_t begin, int64_t end,
+                             int64_t worker, KernelError* error);
 
 }  // namespace lathe::rt

@@ -5,44 +5,11 @@
 
 #include <cmath>
 #include <cstdio>
-#include <cstdlib>
-#include <new>
 #include <random>
 
 #include "runtime/pack.h"
+#include "tests/runtime/counting_new.h"
 #include "tests/runtime/fakes.h"
-
-namespace {
-
-thread_local bool counting = false;
-thread_local int64_t allocations = 0;
-
-void* Obtain(size_t bytes, size_t alignment = 0) {
-  if (counting) ++allocations;
-  void* p = alignment == 0
-                ? std::malloc(bytes)
-                : std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
-  if (p == nullptr) throw std::bad_alloc();
-  return p;
-}
-
-}  // namespace
-
-void* operator new(size_t bytes) { return Obtain(bytes); }
-void* operator new[](size_t bytes) { return Obtain(bytes); }
-void* operator new(size_t bytes, std::align_val_t a) {
-  return Obtain(bytes, static_cast<size_t>(a));
-}
-void* operator new(size_t bytes, const std::nothrow_t&) noexcept { return std::malloc(bytes); }
-void* operator new[](size_t bytes, const std::nothrow_t&) noexcept { return std::malloc(bytes); }
-void operator delete(void* p, const std::nothrow_t&) noexcept { std::free(p); }
-void operator delete[](void* p, const std::nothrow_t&) noexcept { std::free(p); }
-void operator delete(void* p) noexcept { std::free(p); }
-void operator delete[](void* p) noexcept { std::free(p); }
-void operator delete(void* p, size_t) noexcept { std::free(p); }
-void operator delete[](void* p, size_t) noexcept { std::free(p); }
-void operator delete(void* p, std::align_val_t) noexcept { std::free(p); }
-void operator delete(void* p, size_t, std::align_val_t) noexcept { std::free(p); }
 
 namespace lathe::rt::fake {
 namespace {
@@ -78,11 +45,10 @@ TEST(Steady, NoAllocationWithinTheReservation) {
       return failures;
     };
     ASSERT_EQ(round(), 0);  // the scratch for the strided input grows here
-    allocations = 0;
-    counting = true;
     int failures = 0;
+    const int64_t before = AllocationsOfThread();
     for (int i = 0; i < 50; ++i) failures += round();
-    counting = false;
+    const int64_t allocations = AllocationsOfThread() - before;
     EXPECT_EQ(failures, 0);
     EXPECT_EQ(allocations, 0) << threads << " threads";
     EXPECT_EQ(made.engine->Counters().arena_growths, 0);
