@@ -24,10 +24,11 @@ bool HasProduct(const Group& g) {
   return g.kind == GroupKind::kGemm || g.kind == GroupKind::kAttention;
 }
 
-void LowerSample(OpSample sample, const std::string& label, std::vector<LoweredSample>* out) {
+void LowerSample(OpSample sample, bool all_symbolic, const std::string& label,
+                 std::vector<LoweredSample>* out) {
   ASSERT_TRUE(ir::ExpandComposites(&sample.graph).ok()) << label;
   sample.graph.RemoveDeadNodes();
-  LoweredSample lowered{label, std::move(sample.graph), {}};
+  LoweredSample lowered{label, all_symbolic, std::move(sample.graph), {}};
   const FusionPlan plan = Fuse(lowered.graph);
   const ScheduleTarget target;
   MicroKernels micro;
@@ -59,7 +60,7 @@ std::vector<LoweredSample> LowerAll() {
           if (!sample.status.ok()) continue;
           const std::string label = absl::StrCat(std::string(op.name), " ", Name(dtype), ", ",
                                                  sample.label, ", symbols ", s.symbolic);
-          LowerSample(std::move(sample), label, &all);
+          LowerSample(std::move(sample), s.extents.empty(), label, &all);
         }
       }
     }
@@ -74,27 +75,16 @@ const std::vector<LoweredSample>& LoweredSamples() {
   return samples;
 }
 
-std::vector<std::shared_ptr<const kernel::Kernel>> DistinctKernels() {
-  std::vector<std::shared_ptr<const kernel::Kernel>> kernels;
+std::vector<SampleKernel> DistinctKernels(bool all_symbolic_only) {
+  std::vector<SampleKernel> kernels;
   std::set<std::string> seen;
   for (const LoweredSample& s : LoweredSamples()) {
+    if (all_symbolic_only && !s.all_symbolic) continue;
     for (const SampleKernel& k : s.kernels) {
-      if (k.text.empty() || !seen.insert(k.text).second) continue;
-      kernels.push_back(k.lowered.kernel);
+      if (!k.text.empty() && seen.insert(k.text).second) kernels.push_back(k);
     }
   }
   return kernels;
-}
-
-std::vector<std::string> DistinctTexts() {
-  std::vector<std::string> texts;
-  std::set<std::string> seen;
-  for (const LoweredSample& s : LoweredSamples()) {
-    for (const SampleKernel& k : s.kernels) {
-      if (!k.text.empty() && seen.insert(k.text).second) texts.push_back(k.text);
-    }
-  }
-  return texts;
 }
 
 }  // namespace lathe::compiler

@@ -17,6 +17,7 @@ struct SampleKernel {
 
 struct LoweredSample {
   std::string label;                  // "softmax f32, rank 2, symbols 15"
+  bool all_symbolic = false;          // no dim of the sample is a number
   ir::Graph graph;                    // primitives only
   std::vector<SampleKernel> kernels;  // in execution order
 };
@@ -25,8 +26,7 @@ struct LoweredSample {
 // are failures of the test.
 const std::vector<LoweredSample>& LoweredSamples();
 
-// Distinct kernels that have a text.
-std::vector<std::shared_ptr<const kernel::Kernel>> DistinctKernels();
-std::vector<std::string> DistinctTexts();
+// The kernels that have a text, equal ones once.
+std::vector<SampleKernel> DistinctKernels(bool all_symbolic_only);
 
 }  // namespace lathe::compiler
