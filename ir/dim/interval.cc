@@ -63,6 +63,7 @@ Interval MulIntervals(Interval x, Interval y) {
 }
 
 Interval FloorDivIntervals(Interval x, Interval y) {
+  if (x.empty() || y.empty()) return {};
   if (y.max <= -1) return FloorDivIntervals(Negate(x), Negate(y));
   if (y.min < 1) return {};
   Wide xl = Low(x), xh = High(x), yl = Low(y), yh = High(y);
@@ -85,6 +86,7 @@ Interval CeilDivIntervals(Interval x, Interval y) {
 }
 
 Interval ModIntervals(Interval x, Interval y) {
+  if (x.empty() || y.empty()) return {};
   if (y.max <= -1) return Negate(ModIntervals(Negate(x), Negate(y)));
   if (y.min < 1) return {};
   if (x.min >= 0 && x.max < y.min) return x;

@@ -15,7 +15,8 @@ Interval Hull(Interval x, Interval y);
 Interval AddIntervals(Interval x, Interval y);
 Interval ScaleInterval(Interval x, int64_t k);
 Interval MulIntervals(Interval x, Interval y);
-// A divisor that may be 0 gives the unbounded interval.
+// A divisor that may be 0 gives the unbounded interval; so does an empty operand, which stands for
+// facts that contradict each other.
 Interval FloorDivIntervals(Interval x, Interval y);
 Interval CeilDivIntervals(Interval x, Interval y);
 Interval ModIntervals(Interval x, Interval y);

@@ -36,7 +36,7 @@ bool DivideByTerm(Dim a, Dim b, Dim* quotient, Dim* rest) {
   bool any = false;
   for (const Term& t : pa.terms) {
     std::vector<const Node*> have = factors_of(t.mono);
-    bool divides = t.coef % divisor.coef == 0 && !(t.coef == INT64_MIN && divisor.coef == -1);
+    bool divides = t.coef != INT64_MIN && t.coef % divisor.coef == 0;
     for (const Node* w : wanted) {
       auto it = std::find(have.begin(), have.end(), w);
       if (it == have.end()) {

@@ -174,6 +174,9 @@ bool Narrower::StoreLinear(const LinearForm& f, Interval target, Congruence cong
   if (target.min == kUnboundedMin && target.max == kUnboundedMax && IsTrivial(congruence)) {
     return true;
   }
+  for (const Term& t : f.terms) {
+    if (t.coef == INT64_MIN) return true;  // can't change its sign
+  }
   LinearForm primitive = f;
   int64_t content = Content(f.terms);
   if (f.terms[0].coef < 0) content = -content;

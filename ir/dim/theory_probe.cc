@@ -11,7 +11,8 @@ namespace {
 int64_t SharedMultiple(absl::Span<const Term> sum, absl::Span<const Term> linear) {
   for (const Term& l : linear) {
     for (const Term& t : sum) {
-      if (t.mono == l.mono && t.coef % l.coef == 0) return t.coef / l.coef;
+      if (t.mono != l.mono || t.coef == INT64_MIN) continue;  // -2^63 / -1 has no int64
+      if (t.coef % l.coef == 0) return t.coef / l.coef;
     }
   }
   return 0;
