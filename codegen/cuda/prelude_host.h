@@ -1,6 +1,6 @@
 // The vocabulary of kernel text on the host: the twin of prelude_cuda.h. A lane is a fibre of the
-// runner (host_run.cc), which owns LatheHostWarp and switches lanes where they wait for each other.
-// Not a header of the library: it is embedded as text.
+// runner (host_warp.cc), which owns LatheHostWarp and switches lanes where they wait for each
+// other. Not a header of the library: it is embedded as text.
 #define LATHE_FN static inline
 #define LATHE_UNROLL
 #define __global__
@@ -15,7 +15,7 @@ struct LatheDim3 {
   unsigned x, y, z;
 };
 
-// Mirrored in host_run.cc.
+// Mirrored in host_warp.h.
 struct LatheHostWarp {
   LatheDim3 thread, block, block_dim, grid_dim;  // of the lane that runs
   unsigned lane;                                 // that runs
@@ -46,7 +46,7 @@ static inline const unsigned long long* lathe_meet(unsigned site, unsigned long 
   return w->slots[turn];
 }
 
-enum { lathe_site_sync = 1, lathe_site_any, lathe_site_xor, lathe_site_down };
+enum { lathe_site_sync = 1, lathe_site_any, lathe_site_shuffle };
 
 static inline void __syncwarp() { lathe_meet(lathe_site_sync, 0); }
 static inline int __any_sync(unsigned, int predicate) {
@@ -57,21 +57,13 @@ static inline int __any_sync(unsigned, int predicate) {
   return 0;
 }
 template <class T>
-static inline T lathe_exchange(unsigned site, T value, unsigned from) {
+static inline T __shfl_xor_sync(unsigned, T value, int other) {
+  const unsigned from = lathe_warp->lane ^ other;
   unsigned long long bits = 0;
   __builtin_memcpy(&bits, &value, sizeof(T));
-  bits = lathe_meet(site, bits)[from];
+  bits = lathe_meet(lathe_site_shuffle, bits)[from];
   __builtin_memcpy(&value, &bits, sizeof(T));
   return value;
-}
-template <class T>
-static inline T __shfl_xor_sync(unsigned, T value, int other) {
-  return lathe_exchange(lathe_site_xor, value, lathe_warp->lane ^ other);
-}
-template <class T>
-static inline T __shfl_down_sync(unsigned, T value, unsigned distance) {
-  const unsigned from = lathe_warp->lane + distance;
-  return lathe_exchange(lathe_site_down, value, from < 32 ? from : lathe_warp->lane);
 }
 static inline unsigned long long atomicCAS(unsigned long long* at, unsigned long long expected,
                                            unsigned long long value) {

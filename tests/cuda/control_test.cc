@@ -4,6 +4,8 @@
 
 #include "codegen/cuda/cuda_driver.h"
 #include "codegen/cuda/cuda_text.h"
+#include "codegen/cuda/host_warp.h"
+#include "runtime/artefact.h"
 #include "tests/cuda/harness.h"
 
 namespace lathe::cuda {
@@ -243,6 +245,46 @@ TEST(Nvrtc, ReadsRegistersAndSpills) {
   EXPECT_EQ(r[0].spill_load_bytes, 12);
   EXPECT_EQ(r[1].name, "g");
   EXPECT_EQ(r[1].registers, 10);
+}
+
+TEST(Nvrtc, CountsCompilesInCalls) {
+  const std::shared_ptr<Nvrtc> nvrtc = OpenNvrtc();
+  if (nvrtc == nullptr) GTEST_SKIP() << "no NVRTC";
+  const std::string program = "extern \"C\" __global__ void f(int* p) { *p = 1; }";
+  EXPECT_TRUE(nvrtc->Compile(program, "sm_90").ok());
+  EXPECT_EQ(nvrtc->compiles_in_calls(), 0);
+  const rt::InCallScope in_call;
+  EXPECT_TRUE(nvrtc->Compile(program, "sm_90").ok());
+  EXPECT_EQ(nvrtc->compiles(), 2);
+  EXPECT_EQ(nvrtc->compiles_in_calls(), 1);
+}
+
+TEST(WarpRunner, FindsLanesThatPartWays) {
+  WarpRunner runner;
+  LatheHostWarp& warp = runner.warp();
+  const auto meet = [&] {
+    ++warp.turns[warp.lane];
+    warp.wait(&warp);
+  };
+  for (bool falling : {false, true}) {
+    std::vector<unsigned> order;
+    EXPECT_TRUE(runner.Run(64, falling, [&] {
+      order.push_back(warp.thread.x);
+      meet();
+      meet();
+      order.push_back(warp.thread.x);
+    }));
+    ASSERT_EQ(order.size(), 64u);
+    EXPECT_EQ(order[0], falling ? 95u : 64u);
+    EXPECT_EQ(order[32], order[0]);
+    EXPECT_FALSE(runner.Run(0, falling, [&] {
+      meet();
+      if (warp.lane == 7) meet();
+    }));
+    EXPECT_FALSE(runner.Run(0, falling, [&] {
+      if (warp.lane != 7) meet();
+    }));
+  }
 }
 
 TEST(CudaDriver, SaysWhyThereIsNone) {
