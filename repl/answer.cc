@@ -42,6 +42,12 @@ absl::Status WithPlace(std::string_view file, Place place, const absl::Status& s
                                    place.column, ": ", status.message()));
 }
 
+std::string Quoted(std::string_view word) {
+  constexpr size_t kMostShown = 40;
+  return absl::StrCat("'", std::string(word.substr(0, kMostShown)),
+                      word.size() > kMostShown ? "...'" : "'");
+}
+
 Fault FaultOf(std::string_view file, const absl::Status& status, Place otherwise) {
   Fault fault{status.code(), std::string(status.message()), otherwise};
   TakePlace(file, &fault.message, &fault.at);

@@ -33,6 +33,9 @@ bool TakePlace(std::string_view file, std::string* message, Place* place);
 // `status` with `place` in front of its message, in the form that TakePlace reads.
 absl::Status WithPlace(std::string_view file, Place place, const absl::Status& status);
 
+// A word of the input as messages show it: in quotes, shortened if it is long.
+std::string Quoted(std::string_view word);
+
 // The fault that `status` is; at `otherwise` if it names no place.
 Fault FaultOf(std::string_view file, const absl::Status& status, Place otherwise);
 

@@ -1,6 +1,5 @@
 // :why, :ir, :kernels, :llvm, :asm, :cuda.
 #include "absl/strings/str_cat.h"
-#include "absl/strings/strip.h"
 #include "codegen/cuda/cuda_text.h"
 #include "compiler/lower/lower.h"
 #include "compiler/specialize/specializer.h"
@@ -23,6 +22,9 @@ absl::StatusOr<std::shared_ptr<const rt::Version>> ChosenVersion(const Target& t
   return VersionFor(*target.compiled, symbols);
 }
 
+// The key's first word; the rest names the target.
+std::string Fingerprint(const std::string& key) { return key.substr(0, key.find(' ')); }
+
 compiler::CompilerBackend& Backend(Session& session) {
   return static_cast<compiler::CompilerBackend&>(*session.functions().engine().state()->compiler);
 }
@@ -31,8 +33,6 @@ compiler::CompilerBackend& Backend(Session& session) {
 // exist.
 class KernelPrinter {
  public:
-  using Emit = std::function<absl::StatusOr<std::string>(const LoweredKernel&)>;
-
   // `comment` starts a comment line of the emitted language.
   KernelPrinter(Session& session, const CommandLine& line, std::string_view comment)
       : session_(session), line_(line), comment_(comment) {}
@@ -109,10 +109,6 @@ absl::StatusOr<Answer> WhyCommand(Session& session, const CommandLine& line) {
 
 absl::StatusOr<Answer> IrCommand(Session& session, const CommandLine& line) {
   LATHE_ASSIGN_OR_RETURN(const Target target, ReadTarget(session, line, {.stage = true}));
-  if (!target.stage.empty() && target.stage != "traced" && target.stage != "optimised") {
-    return session.Error(line.at(), absl::StrCat("stage=", target.stage,
-                                                 "; wanted stage=traced or stage=optimised"));
-  }
   const CompiledValue& compiled = *target.compiled;
   const std::string text =
       ir::Print(target.stage == "traced" ? *compiled.traced : compiled.function.state()->graph());
@@ -126,8 +122,8 @@ absl::StatusOr<Answer> KernelsCommand(Session& session, const CommandLine& line)
   Json list = Json::array();
   for (const rt::GroupReport& group : version->groups) {
     absl::StrAppend(&answer.text, answer.text.empty() ? "" : "\n", "# ", group.label, " [",
-                    group.kind, "] kernel ", group.kernel_key, group.schedule.empty() ? "" : ": ",
-                    group.schedule, "\n", group.kernel_text);
+                    group.kind, "] kernel ", Fingerprint(group.kernel_key),
+                    group.schedule.empty() ? "" : ": ", group.schedule, "\n", group.kernel_text);
     list.push_back({{"label", group.label},
                     {"kind", group.kind},
                     {"family", group.family},

@@ -1,9 +1,5 @@
 // :peak, :fit.
-#include <charconv>
-#include <cmath>
-
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "ir/status_macros.h"
 #include "repl/command.h"
 #include "repl/memory_size.h"
@@ -31,8 +27,8 @@ absl::StatusOr<Answer> FitCommand(Session& session, const CommandLine& line) {
   }());
   const std::optional<int64_t> bytes = ReadMemorySize(target.others[1].text);
   if (!bytes) {
-    return session.Error(target.others[1].at, absl::StrCat("'", target.others[1].text,
-                                                           "' is no amount of memory; wanted one "
+    return session.Error(target.others[1].at, absl::StrCat(Quoted(target.others[1].text),
+                                                           " is no amount of memory; wanted one "
                                                            "such as 8GiB, 500MB, 4096"));
   }
   LATHE_ASSIGN_OR_RETURN(const int64_t value,

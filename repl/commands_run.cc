@@ -76,9 +76,9 @@ absl::StatusOr<Range> ReadRange(const Session& session, const CommandLine::Word&
       (colon == std::string_view::npos || ReadInteger(text.substr(colon + 1), &range.step));
   const bool stepped = colon != std::string_view::npos;
   if (!read || range.first > range.last || (stepped && range.step < 1)) {
-    return session.Error(
-        word.at, absl::StrCat("found ", word.text, "=", *word.value, ", wanted a range such as ",
-                              word.text, "=32..512 or ", word.text, "=32..512:96"));
+    return session.Error(word.at, absl::StrCat("found ", word.text, "=", Quoted(*word.value),
+                                               ", wanted a range such as ", word.text,
+                                               "=32..512 or ", word.text, "=32..512:96"));
   }
   return range;
 }

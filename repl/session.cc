@@ -80,7 +80,7 @@ absl::StatusOr<Answer> Session::RunCommandLine(const CommandLine& line) {
   if (command == nullptr) {
     return Error(
         line.at(),
-        absl::StrCat("there is no command :", line.name(), "; known: ",
+        absl::StrCat("there is no command ", Quoted(line.name()), "; known: ",
                      absl::StrJoin(Commands(), " ", [](std::string* out, const Command& c) {
                        absl::StrAppend(out, ":", std::string(c.name));
                      })));
@@ -89,6 +89,9 @@ absl::StatusOr<Answer> Session::RunCommandLine(const CommandLine& line) {
 }
 
 absl::StatusOr<ir::ValueId> Session::FindValue(const CommandLine::Word& word) const {
+  if (word.text.size() > ir::kMaxNameBytes) {
+    return Error(word.at, absl::StrCat("there is no value ", Quoted(word.text)));
+  }
   const absl::StatusOr<ir::ValueId> found = text_.Find(word.text);
   if (found.ok()) return found;
   ir::ValueId number = 0;

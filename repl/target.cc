@@ -86,7 +86,8 @@ class Reader {
 
   absl::Status Other(const Word& word) {
     if (target_.others.size() == options_.others) {
-      return session_.Error(word.at, absl::StrCat("found '", word.text, "', wanted ", Usage()));
+      return session_.Error(word.at,
+                            absl::StrCat("found ", Quoted(word.text), ", wanted ", Usage()));
     }
     target_.others.push_back(word);
     return absl::OkStatus();
@@ -102,11 +103,15 @@ class Reader {
       return absl::OkStatus();
     }
     if (options_.stage && word.text == "stage") {
+      if (*word.value != "traced" && *word.value != "optimised") {
+        return session_.Error(word.at, absl::StrCat("found stage=", Quoted(*word.value),
+                                                    ", wanted stage=traced or stage=optimised"));
+      }
       target_.stage = *word.value;
       return absl::OkStatus();
     }
     return session_.Error(word.at,
-                          absl::StrCat("there is no size '", word.text, "'; ",
+                          absl::StrCat("there is no size ", Quoted(word.text), "; ",
                                        dims_.empty() ? std::string("no dim is declared")
                                                      : "declared: " + absl::StrJoin(dims_, ", ")));
   }
@@ -130,8 +135,8 @@ class Reader {
   }
 
   absl::Status NoNumber(const Word& word) {
-    return session_.Error(
-        word.at, absl::StrCat(word.text, " = '", *word.value, "' is no whole number of 64 bits"));
+    return session_.Error(word.at, absl::StrCat(word.text, " = ", Quoted(*word.value),
+                                                " is no whole number of 64 bits"));
   }
 
   Session& session_;

@@ -1,0 +1,60 @@
+// Sessions with their answers, as text and as JSON: golden/NAME.lathe, NAME.txt, NAME.jsonl.
+// `repl_test --bless`, or LATHE_BLESS in the environment, renews them.
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <regex>
+#include <sstream>
+
+#include "gmock/gmock.h"
+#include "tests/repl/repl_util.h"
+
+namespace lathe::repl {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool Blesses() {
+  if (std::getenv("LATHE_BLESS") != nullptr) return true;
+  for (const std::string& argument : ::testing::internal::GetArgvs()) {
+    if (argument == "--bless") return true;
+  }
+  return false;
+}
+
+std::string Read(const fs::path& path) {
+  std::ostringstream text;
+  text << std::ifstream(path, std::ios::binary).rdbuf();
+  return text.str();
+}
+
+// How many kernels a first call compiles is for the compiler to choose.
+std::string Masked(const std::string& text) {
+  const std::regex as_text("[1-9][0-9]* compiles?"), as_json("\"compiles\":[1-9][0-9]*");
+  return std::regex_replace(std::regex_replace(text, as_text, "some compiles"), as_json,
+                            "\"compiles\":\"some\"");
+}
+
+class Golden : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(Golden, AnswersAreThoseOfTheFile) {
+  const fs::path folder = fs::path(LATHE_SOURCE_DIR) / "tests/repl/golden";
+  const std::string script = Read(folder / (GetParam() + ".lathe"));
+  ASSERT_FALSE(script.empty());
+  for (const bool json : {false, true}) {
+    const fs::path path = folder / (GetParam() + (json ? ".jsonl" : ".txt"));
+    const std::string found = Masked(Console(json).Run(script));
+    if (Blesses()) {
+      std::ofstream(path, std::ios::binary) << found;
+    } else {
+      EXPECT_EQ(found, Read(path)) << path << " differs; repl_test --bless renews it";
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, Golden,
+                         ::testing::Values("statements", "facts", "run", "memory", "errors"),
+                         [](const auto& row) { return row.param; });
+
+}  // namespace
+}  // namespace lathe::repl
