@@ -1,5 +1,5 @@
 #pragma once
-// The op table: everything about an op in one row (DESIGN.md section 4). Enum, builder, parser,
+// The op table: everything about an op in one row (docs/architecture.md). Enum, builder, parser,
 // printer, verifier, REPL completion and docs/ops.md derive from it; a test fails on an empty cell.
 //
 // Adding an elementwise op: a line in ops.def, a row in ops_elementwise.cc, its reference in

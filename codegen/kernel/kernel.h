@@ -1,6 +1,6 @@
 #pragma once
 // Kernel IR: the loop-level language that schedules write and that the LLVM emitter, the CUDA text
-// emitter and the bounds-checking evaluator read (DESIGN.md section 6). One language, both targets.
+// emitter and the bounds-checking evaluator read (docs/architecture.md). One language, both targets.
 //
 // A kernel runs `tasks` independent tasks; its body is one task. Sizes, loop variables and bound
 // indices are symbols of the kernel's own DimContext, and every address is a Dim over them, so that
@@ -8,7 +8,7 @@
 // Registers are SSA, scalar (lanes 1) or vectors of 2..64 lanes; `Var`s are mutable registers
 // (accumulators). On the CPU a vector is 1 or more machine registers; in CUDA text a 32-lane vector is
 // a warp, each thread holding its lane, and tasks are distributed over warps.
-// All ops are total: what SEMANTICS.md says of x/0, saturating casts and NaN holds here, so evaluator,
+// All ops are total: what docs/semantics.md says of x/0, saturating casts and NaN holds here, so evaluator,
 // LLVM and CUDA agree bit for bit (any NaN equals any NaN). No contraction: `fma` is the only fused op.
 #include <array>
 #include <cstdint>
@@ -44,7 +44,7 @@ enum class KOp : uint8_t {
   // one operand
   kNeg, kAbs, kSqrt, kFloor, kRound,   // kRound: to nearest, ties to even; floats only
   kNot,        // bool: logical; ints: bitwise
-  kCast,       // value conversion of SEMANTICS.md
+  kCast,       // value conversion of docs/semantics.md
   kBitcast,    // same element width
   kSplat,      // scalar -> lanes
   kReduceAdd, kReduceMul, kReduceMin, kReduceMax,  // lanes (a power of 2) -> scalar: p[i] op= p[i + lanes/2], halving

@@ -8,7 +8,6 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "absl/synchronization/mutex.h"
 #include "codegen/llvm/jit.h"
 #include "codegen/llvm/module_builder.h"
 
@@ -31,8 +30,8 @@ std::vector<std::string> CalleeSymbols(const kernel::Kernel& k) {
 
 // A micro-kernel: made once; whoever wants it meanwhile waits on its mutex.
 struct Micro {
-  absl::Mutex mutex;
-  std::shared_ptr<const LoadedCode> code ABSL_GUARDED_BY(mutex);
+  std::mutex mutex;
+  std::shared_ptr<const LoadedCode> code;
 };
 
 struct CodeArtefact : rt::Artefact {
@@ -49,10 +48,10 @@ double Seconds(std::chrono::steady_clock::duration d) {
 struct LlvmCompiler::Impl {
   CpuTarget target;
   std::shared_ptr<Jit> jit;
-  mutable absl::Mutex mutex;
-  CompileCounters counters ABSL_GUARDED_BY(mutex);
-  absl::flat_hash_map<std::string, std::shared_ptr<Micro>> micros ABSL_GUARDED_BY(mutex);
-  std::vector<ModuleBuilder> idle_builders[2] ABSL_GUARDED_BY(mutex);  // by tier
+  mutable std::mutex mutex;
+  CompileCounters counters;
+  absl::flat_hash_map<std::string, std::shared_ptr<Micro>> micros;
+  std::vector<ModuleBuilder> idle_builders[2];  // by tier
 
   absl::StatusOr<ModuleBuilder> TakeBuilder(Tier tier);
   void ReturnBuilder(Tier tier, ModuleBuilder builder);
@@ -69,7 +68,7 @@ struct LlvmCompiler::Impl {
 
 absl::StatusOr<ModuleBuilder> LlvmCompiler::Impl::TakeBuilder(Tier tier) {
   {
-    absl::MutexLock lock(&mutex);
+    std::lock_guard lock(mutex);
     std::vector<ModuleBuilder>& idle = idle_builders[static_cast<int>(tier)];
     if (!idle.empty()) {
       ModuleBuilder builder = std::move(idle.back());
@@ -82,7 +81,7 @@ absl::StatusOr<ModuleBuilder> LlvmCompiler::Impl::TakeBuilder(Tier tier) {
 
 void LlvmCompiler::Impl::ReturnBuilder(Tier tier, ModuleBuilder builder) {
   builder.Clear();
-  absl::MutexLock lock(&mutex);
+  std::lock_guard lock(mutex);
   idle_builders[static_cast<int>(tier)].push_back(std::move(builder));
 }
 
@@ -106,7 +105,7 @@ absl::StatusOr<std::unique_ptr<LoadedCode>> LlvmCompiler::Impl::CompileOne(
   if (!object.ok()) return object.status();
   ReturnBuilder(tier, *std::move(builder));
   auto code = jit->Load(*std::move(object), symbol, imports);
-  absl::MutexLock lock(&mutex);
+  std::lock_guard lock(mutex);
   ++counters.modules;
   if (rt::InCallScope::Active()) ++counters.in_calls;
   counters.seconds += Seconds(std::chrono::steady_clock::now() - start);
@@ -117,12 +116,12 @@ absl::StatusOr<std::shared_ptr<const LoadedCode>> LlvmCompiler::Impl::GetMicro(
     const kernel::Kernel& k, const std::string& symbol) {
   std::shared_ptr<Micro> micro;
   {
-    absl::MutexLock lock(&mutex);
+    std::lock_guard lock(mutex);
     std::shared_ptr<Micro>& slot = micros[symbol];
     if (slot == nullptr) slot = std::make_shared<Micro>();
     micro = slot;
   }
-  absl::MutexLock lock(&micro->mutex);
+  std::lock_guard lock(micro->mutex);
   if (micro->code != nullptr) return micro->code;
   if (!k.is_micro) {
     return absl::InternalError(
@@ -174,7 +173,7 @@ absl::StatusOr<std::shared_ptr<rt::Artefact>> LlvmCompiler::Compile(const kernel
 }
 
 CompileCounters LlvmCompiler::counters() const {
-  absl::MutexLock lock(&impl_->mutex);
+  std::lock_guard lock(impl_->mutex);
   return impl_->counters;
 }
 

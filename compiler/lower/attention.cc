@@ -171,7 +171,7 @@ class AttentionLowering {
         b_.Store(ot_, i * width_, b_.Bin(KOp::kMul, b_.Load(ot_, i * width_, width_), rescale));
       });
     });
-    AddValues(key, count);
+    AddValues(query, key, count);
   }
 
   // The score as the mask and causality leave it.
@@ -193,7 +193,48 @@ class AttentionLowering {
     return score;
   }
 
-  void AddValues(Dim key, Dim count) {
+  // A hidden key has probability 0 and adds nothing, whatever its value holds: 0 * inf must not
+  // count. Blocks that may hide a key are looked through first; one with a NaN or an infinity takes
+  // the slow way.
+  void AddValues(Dim query, Dim key, Dim count) {
+    if (n_.operands.size() <= 3 && !n_.attrs.causal) return AddVisibleValues(key, count);
+    const int odd = b_.Var(Constant(0));
+    auto look = [&] {
+      b_.For("i", 0, count, 1, [&](Dim i) {
+        b_.For("e", 0, value_dim_, width_, [&](Dim e) {
+          const Reg mask = b_.Mask(value_dim_ - e, width_);
+          const Reg v = b_.Load(in_[2], At(2, key + i, e), width_, 1, mask);
+          b_.Set(odd, b_.Fma(v, Constant(0), b_.Get(odd)));
+        });
+      });
+    };
+    if (n_.operands.size() > 3) {
+      look();
+    } else {  // causal: a block before the first query's last key hides nothing
+      b_.If(key + count > query + keys_ - queries_ + 1, look);
+    }
+    const Reg sum = b_.Get(odd);
+    b_.If(
+        b_.Any(b_.Bin(KOp::kNe, sum, sum)), [&] { AddSeenValues(key, count); },
+        [&] { AddVisibleValues(key, count); });
+  }
+
+  // The same products in the same order, less those of probability 0.
+  void AddSeenValues(Dim key, Dim count) {
+    b_.For("e", 0, value_dim_, 1, [&](Dim e) {
+      const int acc = b_.Var(b_.Load(ot_, e * width_, width_));
+      b_.For("i", 0, count, 1, [&](Dim i) {
+        const Reg p = b_.Load(st_, i * width_, width_);
+        const Reg v = b_.Splat(b_.Load(in_[2], At(2, key + i, e)), width_);
+        const Reg old = b_.Get(acc);
+        const Reg hidden = b_.Bin(KOp::kEq, p, Constant(0));
+        b_.Set(acc, b_.Select(hidden, old, b_.Fma(v, p, old)));
+      });
+      b_.Store(ot_, e * width_, b_.Get(acc));
+    });
+  }
+
+  void AddVisibleValues(Dim key, Dim count) {
     MicroCall call;
     call.lhs = MicroLhs::kColumnMajor;
     call.a = in_[2];

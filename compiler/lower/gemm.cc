@@ -7,6 +7,7 @@
 #include "compiler/lower/gemm.h"
 
 #include <algorithm>
+#include <functional>
 
 #include "absl/strings/str_cat.h"
 #include "compiler/lower/emit.h"
@@ -24,6 +25,7 @@ using kernel::Reg;
 constexpr int64_t kMaxDepth = 512;  // of one block of K: its panel stays near the core
 constexpr int64_t kTaskColumns = 192;
 constexpr int kTilesPerTask = 4;  // row tiles of a task
+constexpr int kMaxStripPanels = 4;      // panels that a strip works on at once
 
 class GemmLowering {
  public:
@@ -48,7 +50,7 @@ class GemmLowering {
     MakeRuns();
     OpenBuffers();
 
-    const int64_t width = strips ? 4 * tile_.width : kTaskColumns;
+    const int64_t width = strips ? kMaxStripPanels * tile_.width : kTaskColumns;
     const int64_t panels_per_task = std::max<int64_t>(1, width / tile_.width);
     const int64_t column_blocks = (panels_ + panels_per_task - 1) / panels_per_task;
     const int64_t rows_per_task = kTilesPerTask * tile_.max_rows;
@@ -71,8 +73,9 @@ class GemmLowering {
     return scope_.Finish(
         graph_row_blocks * column_blocks, (strips ? Min(rows_, 1) : row_blocks) * column_blocks,
         work,
-        strips ? absl::StrCat("strips of 4 panels, ", tile_.width, " wide")
-               : absl::StrCat("tiles ", tile_.max_rows, "x", tile_.width, ", k ", block_depth_));
+        strips
+            ? absl::StrCat("strips of up to ", kMaxStripPanels, " panels, ", tile_.width, " wide")
+            : absl::StrCat("tiles ", tile_.max_rows, "x", tile_.width, ", k ", block_depth_));
   }
 
  private:
@@ -168,19 +171,35 @@ class GemmLowering {
     Epilogue(row, rows, panel * tile_.width, left);
   }
 
+  // As many panels at once as the registers hold accumulators for.
+  int StripPanels(int rows) const {
+    const int registers = c_.target.num_vector_registers - 4;
+    return std::min(kMaxStripPanels, registers / (rows * (tile_.width / tile_.lanes)));
+  }
+
   void Strips(Dim first_panel, Dim last_panel) {
     const int64_t whole = columns_ / tile_.width;
     const Dim end = Min(last_panel, whole);
-    const Dim quads = FloorDiv(Max(end - first_panel, 0), 4);
-    auto strip = [&](Dim panel, int panels) {
-      MicroCall call = Call(0, panel, 0, depth_);
-      call.panels = panels;
-      call.panel_stride = depth_ * tile_.width;
-      EmitMicroSwitch(b_, c_.micro, tile_, rows_, kStripRows, call);
-      Epilogue(0, rows_, panel * tile_.width, panels * tile_.width);
+    std::function<void(int)> serve = [&](int rows) {
+      const int together = StripPanels(rows);
+      auto strip = [&](Dim panel, int panels) {
+        MicroCall call = Call(0, panel, 0, depth_);
+        call.panels = panels;
+        call.panel_stride = depth_ * tile_.width;
+        EmitMicroCall(b_, c_.micro, tile_, rows, call);
+        Epilogue(0, rows, panel * tile_.width, panels * tile_.width);
+      };
+      const Dim strips = FloorDiv(Max(end - first_panel, 0), together);
+      b_.For("strip", 0, strips, 1, [&](Dim s) { strip(first_panel + s * together, together); });
+      b_.For("panel", first_panel + strips * together, end, 1, [&](Dim panel) { strip(panel, 1); });
     };
-    b_.For("strip", 0, quads, 1, [&](Dim s) { strip(first_panel + s * 4, 4); });
-    b_.For("panel", first_panel + quads * 4, end, 1, [&](Dim panel) { strip(panel, 1); });
+    static_assert(kStripRows == 3);
+    b_.If(
+        Eq(rows_, 1), [&] { serve(1); },
+        [&] {
+          b_.If(
+              Eq(rows_, 2), [&] { serve(2); }, [&] { serve(3); });
+        });
     if (columns_ % tile_.width != 0) b_.If(last_panel > whole, [&] { EdgePanel(0, rows_, whole); });
   }
 

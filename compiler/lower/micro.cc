@@ -89,7 +89,7 @@ TileShape F32Tile(const ScheduleTarget& target) {
 
 std::shared_ptr<const kernel::Kernel> MicroKernels::Get(MicroLhs lhs, int rows, int panels,
                                                         const TileShape& tile) {
-  absl::MutexLock lock(&mutex_);
+  std::lock_guard lock(mutex_);
   auto& made = made_[{lhs, rows, panels, tile.width}];
   if (made == nullptr) made = Build(lhs, rows, panels, tile);
   return made;

@@ -8,9 +8,9 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <tuple>
 
-#include "absl/synchronization/mutex.h"
 #include "codegen/kernel/builder.h"
 #include "compiler/lower/lower.h"
 
@@ -38,9 +38,8 @@ class MicroKernels {
                                             const TileShape& tile);
 
  private:
-  absl::Mutex mutex_;
-  std::map<std::tuple<MicroLhs, int, int, int>, std::shared_ptr<const kernel::Kernel>> made_
-      ABSL_GUARDED_BY(mutex_);
+  std::mutex mutex_;
+  std::map<std::tuple<MicroLhs, int, int, int>, std::shared_ptr<const kernel::Kernel>> made_;
 };
 
 // One call's operands: buffers with offsets, and the strides.

@@ -3,7 +3,8 @@
 // values that a later pass needs again are kept in a row of scratch if computing them again would
 // cost more.
 //
-// Order of sums (SEMANTICS.md): element i goes to partial i mod 32, then the partials are halved.
+// Order of sums (docs/semantics.md): element i goes to partial i mod 32, then the partials are
+// halved.
 #include <algorithm>
 #include <functional>
 #include <set>

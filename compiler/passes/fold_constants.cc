@@ -19,6 +19,8 @@ using ir::ValueId;
 
 constexpr int64_t kAlwaysSmall = 4 << 10;  // bytes that a result may have whatever its operands are
 
+constexpr int64_t kSeeded = 16 << 20;  // the same for seeded weights
+
 bool Constant(const std::vector<Dim>& dims) {
   for (Dim d : dims) {
     if (!d.is_constant()) return false;
@@ -28,8 +30,9 @@ bool Constant(const std::vector<Dim>& dims) {
 
 // Whether the node could be evaluated without any symbol, its operands given.
 bool IsClosed(const Node& n) {
-  if (n.op == Op::k_constant || n.op == Op::k_iota || n.op == Op::k_random) return false;
+  if (n.op == Op::k_constant || n.op == Op::k_iota) return false;
   const ir::Attrs& a = n.attrs;
+  if (n.op == Op::k_random) return Constant(n.type.shape);  // seeded weights are constants
   if (n.op == Op::k_size) return a.dim->is_constant();
   return !n.operands.empty() && ir::Info(n.op).evaluate != nullptr && Constant(n.type.shape) &&
          (!a.shape || Constant(*a.shape)) && Constant(a.starts) && Constant(a.limits) &&
@@ -80,7 +83,8 @@ class Folder {
 
   bool Affordable(const Node& n, int64_t operand_bytes) const {
     const std::optional<int64_t> count = Elements(n.type.shape);
-    const int64_t most = std::min(context_.fold_bytes, std::max(kAlwaysSmall, operand_bytes));
+    const int64_t least = n.op == Op::k_random ? kSeeded : kAlwaysSmall;
+    const int64_t most = std::min(context_.fold_bytes, std::max(least, operand_bytes));
     if (!count || *count > most / SizeOf(n.type.dtype)) return false;
     // A broadcast operand is made whole for the evaluation.
     for (ValueId v : n.operands) {

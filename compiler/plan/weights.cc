@@ -38,7 +38,7 @@ absl::StatusOr<rt::Constant> WeightStore::Panels(const Tensor& weights, int64_t 
   rt::Constant constant;
   constant.bytes = bytes;
   constant.label = absl::StrCat("packed ", k, "x", n);
-  absl::MutexLock lock(&mutex_);
+  std::lock_guard lock(mutex_);
   std::weak_ptr<const void>& slot = packed_[key];
   constant.data = slot.lock();
   if (constant.data != nullptr) return constant;

@@ -6,10 +6,10 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "absl/synchronization/mutex.h"
 #include "compiler/lower/lowered.h"
 #include "lathe/tensor.h"
 #include "runtime/host_program.h"
@@ -22,8 +22,8 @@ class WeightStore {
   absl::StatusOr<rt::Constant> Panels(const Tensor& weights, int64_t panel_width);
 
  private:
-  absl::Mutex mutex_;
-  std::map<std::string, std::weak_ptr<const void>> packed_ ABSL_GUARDED_BY(mutex_);
+  std::mutex mutex_;
+  std::map<std::string, std::weak_ptr<const void>> packed_;
 };
 
 }  // namespace lathe::compiler

@@ -3,7 +3,7 @@
 // declared facts and a version's guard, compiles what the artefact cache doesn't hold, and builds
 // the host program.
 //
-// Which versions exist beside the generic one follows from the strategy (DESIGN.md section 5):
+// Which versions exist beside the generic one follows from the strategy (docs/architecture.md):
 // `auto` takes the ranges at which a schedule changes; the others fix symbols to sizes that were
 // seen.
 #include <memory>

@@ -1,5 +1,5 @@
 #pragma once
-// Facts about sizes: what is known, from where, and what follows (DESIGN.md section 3).
+// Facts about sizes: what is known, from where, and what follows (docs/architecture.md).
 //
 //   FactSet facts(&ctx);
 //   facts.Add(seq <= 8192, Standing::kDeclared, {"dim seq", "demo.lathe:1"});

@@ -1,0 +1,53 @@
+// Attention beside the op sweep: hidden keys count for nothing, whatever their values hold.
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "ir/compare.h"
+#include "ir/interpreter.h"
+#include "tests/whole/harness.h"
+
+namespace lathe::whole {
+namespace {
+
+class HiddenKeys : public testing::TestWithParam<std::string> {};
+
+TEST_P(HiddenKeys, ValuesBehindAMaskMayBeInfiniteOrNaN) {
+  absl::StatusOr<ir::Graph> g = ir::Parse(GetParam());
+  ASSERT_TRUE(g.ok()) << g.status();
+  for (const char* cpu : {"", "avx2"}) {
+    Engine engine({.threads = 1, .cpu = cpu});
+    absl::StatusOr<Function> f = CompileGraph(engine, *g);
+    ASSERT_TRUE(f.ok()) << f.status();
+    for (int64_t n : {1, 5, 33, 70, 130}) {
+      std::vector<Tensor> inputs;
+      for (int i = 0; i < 3; ++i) {
+        Tensor t(f32, {n, 8});
+        for (int64_t k = 0; k < t.num_elements(); ++k)
+          t.data<float>()[k] = static_cast<float>((k * (i + 3)) % 13) * 0.1f - 0.5f;
+        inputs.push_back(t);
+      }
+      inputs[2].data<float>()[(n - 1) * 8 + 1] = std::numeric_limits<float>::infinity();
+      inputs[2].data<float>()[(n / 2) * 8 + 2] = std::numeric_limits<float>::quiet_NaN();
+      absl::StatusOr<std::vector<Tensor>> found = f->call(inputs);
+      absl::StatusOr<std::vector<Tensor>> wanted = ir::Interpret(*g, inputs);
+      ASSERT_TRUE(found.ok()) << found.status();
+      ASSERT_TRUE(wanted.ok()) << wanted.status();
+      EXPECT_LT(ir::RelativeError((*found)[0], (*wanted)[0]), 1e-5) << n << " keys, " << cpu;
+      absl::StatusOr<std::vector<Tensor>> evaluated = RunByEvaluator(*f, inputs);
+      ASSERT_TRUE(evaluated.ok()) << evaluated.status();
+      EXPECT_TRUE(ir::SameBits((*found)[0], (*evaluated)[0]).ok());
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, HiddenKeys,
+    testing::Values("dim n in 1..200\nq: f32[n, 8]\nk: f32[n, 8]\nv: f32[n, 8]\n"
+                    "output attention(q, k, v, causal=true)\n",
+                    "dim n in 1..200\nq: f32[n, 8]\nk: f32[n, 8]\nv: f32[n, 8]\n"
+                    "m = iota(shape=[n, n], axis=1, dtype=i64) <= iota(shape=[n, n], axis=0, dtype=i64)\n"
+                    "output attention(q, k, v, m)\n"));
+
+}  // namespace
+}  // namespace lathe::whole
