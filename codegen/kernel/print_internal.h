@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/node_hash_map.h"
 #include "codegen/kernel/kernel.h"
 
 namespace lathe::kernel {
@@ -37,8 +38,8 @@ class Printer {
   const Kernel& kernel_;
   dim::DimContext names_;                              // holds the canonical symbols
   absl::flat_hash_map<dim::SymbolId, Dim> canonical_;  // of each of the kernel's symbols
-  absl::flat_hash_map<Dim, std::string> texts_;
-  std::vector<int> reg_names_;  // by Reg; -1: none yet
+  absl::node_hash_map<Dim, std::string> texts_;        // a text stays where it is
+  std::vector<int> reg_names_;                         // by Reg; -1: none yet
   std::vector<int> var_names_;
   std::string out_;
 };
