@@ -148,7 +148,7 @@ Dim DimContext::FreshSymbol(std::string_view hint) {
   for (char& c : base) {
     if (!IsName(std::string_view(&c, 1)) && !(c >= '0' && c <= '9') && c != '.') c = '_';
   }
-  if (!IsName(base)) base.insert(0, "_");
+  if (!IsName(base)) base = absl::StrCat("_", base);
   if (!impl_->by_name.contains(base)) return Symbol(base);
   int& next = impl_->fresh[base];
   std::string name;
