@@ -84,7 +84,7 @@ class Explainer {
                     " groups, ", chosen.code_bytes, " bytes of code\n");
     for (const GroupReport& group : chosen.groups) {
       absl::StrAppend(&text_, "  ", group.label, " [", group.kind, "] family ", group.family,
-                      ", kernel ", group.kernel_key, "\n");
+                      ", kernel ", group.kernel_key.substr(0, group.kernel_key.find(' ')), "\n");
       if (!group.schedule.empty()) absl::StrAppend(&text_, "    schedule: ", group.schedule, "\n");
       for (const std::string& answer : group.answers) {
         absl::StrAppend(&text_, "    ", answer, "\n");
