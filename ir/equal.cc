@@ -84,8 +84,8 @@ class Comparison {
     return true;
   }
 
-  // The same declared facts, in any order, stated any number of times. Required ones follow from the
-  // nodes.
+  // The same declared facts, in any order, stated any number of times. Required ones follow from
+  // the nodes.
   bool SameFacts() const { return Statements(a_) == Statements(b_); }
   static std::vector<std::string> Statements(const Graph& g) {
     std::vector<std::string> statements;

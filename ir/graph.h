@@ -39,30 +39,30 @@ struct ValueType {
 // All attributes that any op has; an op's row names the ones that it reads. Axes are stored
 // normalised (>= 0).
 struct Attrs {
-  std::optional<int64_t> axis;        // gather, concat, argmax, softmax, iota
-  std::vector<int64_t> axes;          // reductions; broadcast: result axis of each operand axis;
-                                      // permute: source axis of each result axis
-  std::optional<Shape> shape;         // broadcast, reshape, iota, random, (input, constant: own)
-  std::vector<Dim> starts, limits;    // slice: begin (inclusive), end, already clamped to the extent
-  std::vector<int64_t> steps;         // slice: never 0; negative walks down from `starts`
-  std::vector<Dim> low, high;         // pad: elements added before and after each axis
-  std::optional<Dim> dim;             // size: the Dim whose value it is
-  std::optional<Claim> claim;         // if: the condition on sizes
-  std::optional<DType> dtype;         // cast, iota, random, size
-  std::optional<double> value;        // pad: the fill
-  std::optional<double> epsilon;      // norms
-  std::optional<double> scale;        // attention: factor of q.k
-  std::optional<int64_t> seed;        // random
-  std::string distribution;           // random: "uniform" in [0,1), "normal"
-  bool keep_dims = false;             // reductions
-  bool causal = false;                // attention, aligned bottom-right
-  bool empty_row_nan = false;         // attention: NaN instead of 0 for a row with nothing to see
-  std::string name;                   // input
-  Tensor tensor;                      // constant
+  std::optional<int64_t> axis;      // gather, concat, argmax, softmax, iota
+  std::vector<int64_t> axes;        // reductions; broadcast: result axis of each operand axis;
+                                    // permute: source axis of each result axis
+  std::optional<Shape> shape;       // broadcast, reshape, iota, random, (input, constant: own)
+  std::vector<Dim> starts, limits;  // slice: begin (inclusive), end, already clamped to the extent
+  std::vector<int64_t> steps;       // slice: never 0; negative walks down from `starts`
+  std::vector<Dim> low, high;       // pad: elements added before and after each axis
+  std::optional<Dim> dim;           // size: the Dim whose value it is
+  std::optional<Claim> claim;       // if: the condition on sizes
+  std::optional<DType> dtype;       // cast, iota, random, size
+  std::optional<double> value;      // pad: the fill
+  std::optional<double> epsilon;    // norms
+  std::optional<double> scale;      // attention: factor of q.k
+  std::optional<int64_t> seed;      // random
+  std::string distribution;         // random: "uniform" in [0,1), "normal"
+  bool keep_dims = false;           // reductions
+  bool causal = false;              // attention, aligned bottom-right
+  bool empty_row_nan = false;       // attention: NaN instead of 0 for a row with nothing to see
+  std::string name;                 // input
+  Tensor tensor;                    // constant
 };
 
 struct Block {
-  std::vector<ValueId> nodes;    // in execution order
+  std::vector<ValueId> nodes;  // in execution order
   std::vector<ValueId> results;
 };
 
@@ -78,8 +78,8 @@ struct Node {
   Attrs attrs;
   ValueType type;
   Location location;
-  std::string name;              // the user's name for the value, or empty
-  std::vector<Block> blocks;     // if: then, else; each with one result
+  std::string name;           // the user's name for the value, or empty
+  std::vector<Block> blocks;  // if: then, else; each with one result
 };
 
 class Graph {
@@ -91,10 +91,10 @@ class Graph {
   Graph Clone() const;  // shares the DimContext
 
   std::string name;
-  int64_t max_nodes = kMaxNodes;         // more are refused by the builder
-  Block body;                            // results = outputs
-  std::vector<ValueId> inputs;           // nodes of op `input`, in call order
-  std::vector<std::string> output_names; // one per result
+  int64_t max_nodes = kMaxNodes;          // more are refused by the builder
+  Block body;                             // results = outputs
+  std::vector<ValueId> inputs;            // nodes of op `input`, in call order
+  std::vector<std::string> output_names;  // one per result
 
   dim::DimContext* dims() const { return context_.get(); }
   const std::shared_ptr<dim::DimContext>& shared_dims() const { return context_; }

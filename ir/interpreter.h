@@ -11,8 +11,8 @@
 namespace lathe::ir {
 
 struct InterpretOptions {
-  bool in_f64 = false;     // every f32 value is held as f64: the yardstick for error bounds
-  bool check_facts = true; // declared and required claims are checked first
+  bool in_f64 = false;      // every f32 value is held as f64: the yardstick for error bounds
+  bool check_facts = true;  // declared and required claims are checked first
   int64_t max_bytes = int64_t{8} << 30;  // of one value; more is ResourceExhausted
 };
 

@@ -1,6 +1,6 @@
 #pragma once
-// Programs as text, a statement at a time: what Parse (ir/graph.h), jit-repl and the DSL's shape specs
-// are built on. The grammar stands in docs/text_form.md.
+// Programs as text, a statement at a time: what Parse (ir/graph.h), jit-repl and the DSL's shape
+// specs are built on. The grammar stands in docs/text_form.md.
 //
 //   Graph g;
 //   TextSession session(&g);
@@ -8,9 +8,9 @@
 //   r = session.Execute("x: f32[seq, 768]");
 //   r = session.Execute("softmax(x, axis=-1)");     // r->value: its ValueId
 //
-// A statement that fails changes nothing that can be seen: no name, fact, input, output or node of a
-// block; what it may leave behind are nodes that no block holds and symbols that nothing mentions.
-// Errors are InvalidArgument (or what the builder and the facts gave) and start with
+// A statement that fails changes nothing that can be seen: no name, fact, input, output or node of
+// a block; what it may leave behind are nodes that no block holds and symbols that nothing
+// mentions. Errors are InvalidArgument (or what the builder and the facts gave) and start with
 // "file:line:column: ", or "line:column: " if the text has no file name.
 #include <memory>
 #include <optional>
@@ -24,7 +24,7 @@
 namespace lathe::ir {
 
 inline constexpr size_t kMaxTextBytes = size_t{1} << 31;
-inline constexpr int kMaxTextDepth = 200;                      // of expressions and brackets
+inline constexpr int kMaxTextDepth = 200;                       // of expressions and brackets
 inline constexpr int64_t kMaxConstantBytes = int64_t{1} << 30;  // of one constant in a text
 inline constexpr size_t kMaxNameBytes = 1024;
 
@@ -37,8 +37,8 @@ struct StatementText {
   bool needs_more = false;
 };
 
-// Walks over a text, a statement at a time. A statement that starts with ':' is a command of the REPL
-// and ends at ';' or the end of its line whatever brackets it holds.
+// Walks over a text, a statement at a time. A statement that starts with ':' is a command of the
+// REPL and ends at ';' or the end of its line whatever brackets it holds.
 class StatementReader {
  public:
   explicit StatementReader(std::string_view text) : text_(text) {}
@@ -54,14 +54,14 @@ enum class StatementKind : uint8_t { kProgram, kDim, kAssume, kInput, kValue, kO
 
 struct StatementResult {
   StatementKind kind = StatementKind::kValue;
-  std::string name;            // what was named: value, input, output, program, first dim; or empty
-  ValueId value = kNoValue;    // kInput, kValue, kOutput
+  std::string name;          // what was named: value, input, output, program, first dim; or empty
+  ValueId value = kNoValue;  // kInput, kValue, kOutput
 };
 
 class TextSession {
  public:
-  // `graph` outlives the session. Values of its body that have a name, and its dims, are known by it.
-  // Others may append to the graph and its facts between two calls.
+  // `graph` outlives the session. Values of its body that have a name, and its dims, are known by
+  // it. Others may append to the graph and its facts between two calls.
   explicit TextSession(Graph* graph, std::string file_name = "");
   ~TextSession();
 

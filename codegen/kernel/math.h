@@ -1,7 +1,7 @@
 #pragma once
 // Elementary functions as Kernel IR: polynomials over add, mul, fma and bit operations, so that the
-// LLVM emitter, the CUDA text and the evaluator compute the same bits. Bounds against float64 (over all
-// of float32): docs/numerics.md. f64 versions are sampled against MPFR.
+// LLVM emitter, the CUDA text and the evaluator compute the same bits. Bounds against float64 (over
+// all of float32): docs/numerics.md. f64 versions are sampled against MPFR.
 #include "codegen/kernel/builder.h"
 #include "ir/op.h"
 

@@ -24,8 +24,8 @@ using kernel::Reg;
 
 constexpr int64_t kMaxDepth = 512;  // of one block of K: its panel stays near the core
 constexpr int64_t kTaskColumns = 192;
-constexpr int kTilesPerTask = 4;  // row tiles of a task
-constexpr int kMaxStripPanels = 4;      // panels that a strip works on at once
+constexpr int kTilesPerTask = 4;    // row tiles of a task
+constexpr int kMaxStripPanels = 4;  // panels that a strip works on at once
 
 class GemmLowering {
  public:

@@ -13,8 +13,8 @@ uint64_t ReductionIdentityBits(ir::Op op, DType dtype);
 kernel::KOp ReductionOp(ir::Op op);
 // kReduceAdd, ..
 kernel::KOp LaneReductionOp(ir::Op op);
-// What `n` gives over `count` elements: a float sum of nothing is +0.0, an extremum of nothing what the
-// node's `value` says.
+// What `n` gives over `count` elements: a float sum of nothing is +0.0, an extremum of nothing what
+// the node's `value` says.
 kernel::Reg FinishReduction(kernel::KernelBuilder& b, const ir::Node& n, kernel::Reg value,
                             Dim count);
 // argmax: `x`, which comes after `old`, takes its place: it is greater, or the first NaN.

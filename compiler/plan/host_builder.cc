@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "compiler/lower/index_map.h"
@@ -41,7 +42,8 @@ class HostBuilder {
       absl::Status status = Copy(from, from, to);
       if (!status.ok()) return status;
     }
-    return Finish();
+    absl::Status status = CompileKernels();
+    return status.ok() ? Finish() : status;
   }
 
  private:
@@ -125,10 +127,7 @@ class HostBuilder {
   // `destination`: takes the place of the first buffer (a copy's result).
   absl::Status AddKernel(LoweredKernel lowered, const std::string& label, const char* kind,
                          const BufferRef* destination = nullptr) {
-    absl::StatusOr<std::shared_ptr<rt::Artefact>> artefact = c_.compile(*lowered.kernel);
-    if (!artefact.ok()) return artefact.status();
     rt::KernelStep step;
-    step.artefact = *artefact;
     step.label = label;
     for (size_t i = 0; i < lowered.args.size(); ++i) {
       absl::StatusOr<BufferRef> ref =
@@ -137,12 +136,30 @@ class HostBuilder {
       Touch(*ref);
       step.buffers.push_back(*ref);
     }
-    Report(lowered, label, kind, step.artefact->key);
-    version_->code_bytes += step.artefact->code_bytes;
+    Report(lowered, label, kind);
     program_.steps.push_back(
         {rt::StepKind::kKernel, static_cast<int32_t>(program_.kernels.size()), 0});
     program_.kernels.push_back(std::move(step));
     kernels_.push_back(std::move(lowered));
+    return absl::OkStatus();
+  }
+
+  // All are lowered by now, so a program with too many is refused before the first compile.
+  absl::Status CompileKernels() {
+    absl::flat_hash_set<std::string> different;
+    for (const LoweredKernel& k : kernels_) different.insert(kernel::Fingerprint(*k.kernel));
+    if (different.size() > kMaxKernels) {
+      return absl::ResourceExhaustedError(absl::StrCat(
+          "program ", c_.graph.name, " needs ", different.size(), " different kernels in ",
+          kernels_.size(), " steps; the limit is ", kMaxKernels));
+    }
+    for (size_t i = 0; i < kernels_.size(); ++i) {
+      absl::StatusOr<std::shared_ptr<rt::Artefact>> artefact = c_.compile(*kernels_[i].kernel);
+      if (!artefact.ok()) return artefact.status();
+      version_->groups[i].kernel_key = (*artefact)->key;
+      version_->code_bytes += (*artefact)->code_bytes;
+      program_.kernels[i].artefact = *std::move(artefact);
+    }
     return absl::OkStatus();
   }
 
@@ -199,13 +216,11 @@ class HostBuilder {
     return AddKernel(*std::move(lowered), label, Name(group.kind));
   }
 
-  void Report(const LoweredKernel& lowered, const std::string& label, const char* kind,
-              const std::string& key) {
+  void Report(const LoweredKernel& lowered, const std::string& label, const char* kind) {
     rt::GroupReport report;
     report.label = label;
     report.kind = kind;
     report.family = absl::StrCat(kind, " #", version_->groups.size());
-    report.kernel_key = key;
     report.schedule = lowered.schedule;
     for (const DimAnswer& a : lowered.answers)
       report.answers.push_back(

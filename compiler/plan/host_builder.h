@@ -12,6 +12,10 @@
 
 namespace lathe::compiler {
 
+// Different kernels of one version. Each takes some milliseconds to compile; passing the limit is
+// an error before the first one is.
+inline constexpr size_t kMaxKernels = 4096;
+
 struct HostContext {
   const ir::Graph& graph;
   const FusionPlan& plan;

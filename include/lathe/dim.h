@@ -26,17 +26,18 @@ struct Node;
 
 class Dim {
  public:
-  Dim() = default;                       // the constant 0
-  Dim(int64_t value) : value_(value) {}  // NOLINT: implicit, so that `n + 1` and `{n, 768}` read well
+  Dim() = default;  // the constant 0
+  Dim(int64_t value)
+      : value_(value) {}  // NOLINT: implicit, so that `n + 1` and `{n, 768}` read well
   // A template, so that the literal 0 is a constant and never a null node.
   template <typename N, std::enable_if_t<std::is_same_v<N, dim::Node>, int> = 0>
   explicit Dim(const N* node) : node_(node) {}
 
-  bool ok() const;                  // false if poisoned
-  absl::Status status() const;      // OutOfRange with what overflowed, or OK
+  bool ok() const;              // false if poisoned
+  absl::Status status() const;  // OutOfRange with what overflowed, or OK
   bool is_constant() const { return node_ == nullptr; }
   int64_t constant() const { return value_; }  // requires is_constant()
-  std::string ToString() const;     // as people write it: "4*seq", "ceildiv(seq, 16)"
+  std::string ToString() const;                // as people write it: "4*seq", "ceildiv(seq, 16)"
   const dim::Node* node() const { return node_; }  // null for constants
 
   friend bool operator==(Dim a, Dim b) { return a.node_ == b.node_ && a.value_ == b.value_; }

@@ -17,11 +17,14 @@ inline constexpr int kNumDTypes = 5;
 // Bytes of one element; a bool is one byte that holds 0 or 1.
 constexpr int64_t SizeOf(DType t) {
   switch (t) {
-    case DType::kBool: return 1;
+    case DType::kBool:
+      return 1;
     case DType::kI32:
-    case DType::kF32: return 4;
+    case DType::kF32:
+      return 4;
     case DType::kI64:
-    case DType::kF64: return 8;
+    case DType::kF64:
+      return 8;
   }
   return 0;
 }
@@ -29,11 +32,16 @@ constexpr int64_t SizeOf(DType t) {
 // The name used in text: "bool", "i32", "i64", "f32", "f64".
 constexpr const char* Name(DType t) {
   switch (t) {
-    case DType::kBool: return "bool";
-    case DType::kI32: return "i32";
-    case DType::kI64: return "i64";
-    case DType::kF32: return "f32";
-    case DType::kF64: return "f64";
+    case DType::kBool:
+      return "bool";
+    case DType::kI32:
+      return "i32";
+    case DType::kI64:
+      return "i64";
+    case DType::kF32:
+      return "f32";
+    case DType::kF64:
+      return "f64";
   }
   return "?";
 }

@@ -43,15 +43,16 @@ enum class Strategy {
 struct EngineOptions {
   int threads = 0;                              // 0: one per core
   int64_t max_code_bytes = int64_t{256} << 20;  // of the process artefact cache
-  int64_t max_arena_bytes = int64_t{64} << 30;  // a call that needs more is refused before it starts
-  std::string cpu;                              // "" host, "avx2" narrower, for tests
-  bool background_compiles = true;              // false: only the generic version exists
-  bool poison_values = false;                   // debug: each arena value in a poisoned block of its own
+  int64_t max_arena_bytes = int64_t{64}
+                            << 30;  // a call that needs more is refused before it starts
+  std::string cpu;                  // "" host, "avx2" narrower, for tests
+  bool background_compiles = true;  // false: only the generic version exists
+  bool poison_values = false;       // debug: each arena value in a poisoned block of its own
 };
 
 struct CompileOptions {
   Strategy strategy = Strategy::kAuto;
-  std::string open_symbol;                      // kSeqDynamic
+  std::string open_symbol;  // kSeqDynamic
   std::vector<std::string> skip_passes;
   int max_versions = 6;
 };
@@ -62,9 +63,10 @@ struct EngineCounters {
   int64_t compiles_in_calls = 0;  // of these, on a thread inside a call: 0 after prepare
   int64_t nvrtc_compiles = 0;
   int64_t live_bytes = 0, peak_bytes = 0;  // arenas and outputs made by the engine
-  int64_t arena_growths = 0;      // calls that had to grow their arena
-  int64_t packed_input_bytes = 0; // copied because an input was strided
-  int64_t poison_peak_bytes = 0;  // with poison_values: most bytes of values and outputs live at a time
+  int64_t arena_growths = 0;               // calls that had to grow their arena
+  int64_t packed_input_bytes = 0;          // copied because an input was strided
+  int64_t poison_peak_bytes =
+      0;  // with poison_values: most bytes of values and outputs live at a time
   int64_t cache_hits = 0, cache_misses = 0, cache_evictions = 0, code_bytes = 0;
   int64_t versions_built = 0, versions_swapped = 0;
 };
@@ -87,8 +89,8 @@ class Function {
  public:
   // Allocates outputs from the engine's allocator.
   absl::StatusOr<std::vector<Tensor>> call(absl::Span<const Tensor> inputs) const;
-  // Writes into `outputs` (right dtype and shape, contiguous, overlapping no input). Allocates nothing
-  // within context.reserve; otherwise the arena grows once, and that is counted.
+  // Writes into `outputs` (right dtype and shape, contiguous, overlapping no input). Allocates
+  // nothing within context.reserve; otherwise the arena grows once, and that is counted.
   absl::Status call_into(absl::Span<const Tensor> inputs, absl::Span<const Tensor> outputs,
                          Context& context) const;
   // Makes the context's arena big enough for these sizes and touches its pages.
@@ -102,7 +104,8 @@ class Function {
   void wait_for_versions() const;
 
   absl::StatusOr<std::vector<std::vector<int64_t>>> output_shapes(const Sizes& sizes) const;
-  // Bytes of arena, scratch and outputs for a call with these sizes by the version that would serve it.
+  // Bytes of arena, scratch and outputs for a call with these sizes by the version that would serve
+  // it.
   absl::StatusOr<int64_t> peak_bytes(const Sizes& sizes) const;
   // The largest value of `symbol`, others given, whose peak stays within `bytes`.
   absl::StatusOr<int64_t> largest(const std::string& symbol, const Sizes& others,
@@ -118,7 +121,8 @@ class Function {
     std::vector<std::string> kernel_labels, kernel_families, kernel_keys;
   };
   std::vector<VersionInfo> versions() const;
-  // Only for tests and benches: all further calls use this version where its guard holds ("" lifts it).
+  // Only for tests and benches: all further calls use this version where its guard holds ("" lifts
+  // it).
   absl::Status pin_version(const std::string& name) const;
 
   // The state behind it, for the tools of this repository.
@@ -136,7 +140,8 @@ class Engine {
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
 
-  // Checks, optimises and plans the program; compiles nothing yet. An error of the trace comes back here.
+  // Checks, optimises and plans the program; compiles nothing yet. An error of the trace comes back
+  // here.
   absl::StatusOr<Function> compile(absl::StatusOr<Program> program, CompileOptions options = {});
   EngineCounters counters() const;
   void reset_peak();

@@ -21,11 +21,26 @@ namespace lathe {
 
 template <typename T>
 constexpr DType DTypeOf();
-template <> constexpr DType DTypeOf<bool>() { return DType::kBool; }
-template <> constexpr DType DTypeOf<int32_t>() { return DType::kI32; }
-template <> constexpr DType DTypeOf<int64_t>() { return DType::kI64; }
-template <> constexpr DType DTypeOf<float>() { return DType::kF32; }
-template <> constexpr DType DTypeOf<double>() { return DType::kF64; }
+template <>
+constexpr DType DTypeOf<bool>() {
+  return DType::kBool;
+}
+template <>
+constexpr DType DTypeOf<int32_t>() {
+  return DType::kI32;
+}
+template <>
+constexpr DType DTypeOf<int64_t>() {
+  return DType::kI64;
+}
+template <>
+constexpr DType DTypeOf<float>() {
+  return DType::kF32;
+}
+template <>
+constexpr DType DTypeOf<double>() {
+  return DType::kF64;
+}
 
 class Tensor {
  public:
@@ -61,7 +76,9 @@ class Tensor {
     return t;
   }
   template <typename T>
-  static Tensor Scalar(T value) { return FromVector<T>({}, std::vector<T>{value}); }
+  static Tensor Scalar(T value) {
+    return FromVector<T>({}, std::vector<T>{value});
+  }
 
   bool ok() const { return ok_; }
   DType dtype() const { return dtype_; }
@@ -74,11 +91,13 @@ class Tensor {
 
   void* raw() const { return data_; }
   template <typename T>
-  T* data() const { return static_cast<T*>(data_); }
+  T* data() const {
+    return static_cast<T*>(data_);
+  }
 
   // Contiguous copy (or itself, sharing the buffer, if contiguous already).
   Tensor Contiguous() const;
-  Tensor Clone() const;  // always a fresh contiguous buffer
+  Tensor Clone() const;          // always a fresh contiguous buffer
   std::string ToString() const;  // "f32[2, 3]{1, 2, 3, ...}"
 
  private:

@@ -7,9 +7,9 @@
 //   lathe::Value y = softmax(matmul(x, t.constant(w)) + t.constant(b), -1);
 //   absl::StatusOr<lathe::Program> p = t.finish({y});
 //
-// Operators carry the caller's source line. An error poisons the value, and `finish` returns the first
-// one. A Dim has no conversion to bool: use t.if_(seq > 10, then, otherwise). Elementwise operators
-// broadcast as numpy does; dtypes are never promoted. One thread at a time.
+// Operators carry the caller's source line. An error poisons the value, and `finish` returns the
+// first one. A Dim has no conversion to bool: use t.if_(seq > 10, then, otherwise). Elementwise
+// operators broadcast as numpy does; dtypes are never promoted. One thread at a time.
 #include <functional>
 #include <memory>
 #include <source_location>
@@ -51,11 +51,11 @@ using Loc = std::source_location;
 class Value {
  public:
   Value() = default;
-  bool ok() const;            // false once poisoned
+  bool ok() const;  // false once poisoned
   DType dtype() const;
-  Shape shape() const;        // symbolic; empty when poisoned
+  Shape shape() const;  // symbolic; empty when poisoned
   int rank() const { return static_cast<int>(shape().size()); }
-  Dim dim(int axis) const;    // negative axes count from the end
+  Dim dim(int axis) const;                // negative axes count from the end
   Value& named(const std::string& name);  // for printing and explain
 
  private:
@@ -67,7 +67,7 @@ class Value {
 
 // A Value or a number, which becomes a scalar of the other operand's dtype.
 struct Operand {
-  Operand(const Value& v, Loc l = Loc::current()) : value(v), loc(l) {}   // NOLINT: implicit
+  Operand(const Value& v, Loc l = Loc::current()) : value(v), loc(l) {}  // NOLINT: implicit
   Operand(double n, Loc l = Loc::current()) : number(n), is_number(true), loc(l) {}  // NOLINT
   Value value;
   double number = 0;
@@ -84,7 +84,8 @@ Value rem(Operand a, Operand b), floordiv(Operand a, Operand b), mod(Operand a, 
 Value maximum(Operand a, Operand b), minimum(Operand a, Operand b);
 Value logical_and(Operand a, Operand b), logical_or(Operand a, Operand b), logical_not(Operand a);
 Value equal(Operand a, Operand b), not_equal(Operand a, Operand b), less(Operand a, Operand b);
-Value less_equal(Operand a, Operand b), greater(Operand a, Operand b), greater_equal(Operand a, Operand b);
+Value less_equal(Operand a, Operand b), greater(Operand a, Operand b),
+    greater_equal(Operand a, Operand b);
 Value select(Operand condition, Operand a, Operand b);
 Value clamp(Operand x, Operand low, Operand high);  // min(max(x, low), high)
 Value abs(Operand x), exp(Operand x), log(Operand x), sqrt(Operand x), rsqrt(Operand x);
@@ -96,7 +97,8 @@ Value cast(const Value& x, DType to, Loc loc = Loc::current());
 Value broadcast_to(const Value& x, const Shape& shape, Loc loc = Loc::current());
 Value reshape(const Value& x, const Shape& shape, Loc loc = Loc::current());
 Value permute(const Value& x, const std::vector<int>& axes, Loc loc = Loc::current());
-Value slice(const Value& x, int axis, Dim start, Dim limit, int64_t step = 1, Loc loc = Loc::current());
+Value slice(const Value& x, int axis, Dim start, Dim limit, int64_t step = 1,
+            Loc loc = Loc::current());
 Value pad(const Value& x, const std::vector<Dim>& low, const std::vector<Dim>& high,
           double value = 0, Loc loc = Loc::current());
 Value concat(const std::vector<Value>& xs, int axis, Loc loc = Loc::current());
@@ -105,11 +107,16 @@ Value embedding(const Value& table, const Value& ids, Loc loc = Loc::current());
 std::vector<Value> split(const Value& x, int parts, int axis, Loc loc = Loc::current());
 
 // Reductions; `axes` may be negative.
-Value sum(const Value& x, const std::vector<int>& axes, bool keep_dims = false, Loc loc = Loc::current());
-Value prod(const Value& x, const std::vector<int>& axes, bool keep_dims = false, Loc loc = Loc::current());
-Value max(const Value& x, const std::vector<int>& axes, bool keep_dims = false, Loc loc = Loc::current());
-Value min(const Value& x, const std::vector<int>& axes, bool keep_dims = false, Loc loc = Loc::current());
-Value mean(const Value& x, const std::vector<int>& axes, bool keep_dims = false, Loc loc = Loc::current());
+Value sum(const Value& x, const std::vector<int>& axes, bool keep_dims = false,
+          Loc loc = Loc::current());
+Value prod(const Value& x, const std::vector<int>& axes, bool keep_dims = false,
+           Loc loc = Loc::current());
+Value max(const Value& x, const std::vector<int>& axes, bool keep_dims = false,
+          Loc loc = Loc::current());
+Value min(const Value& x, const std::vector<int>& axes, bool keep_dims = false,
+          Loc loc = Loc::current());
+Value mean(const Value& x, const std::vector<int>& axes, bool keep_dims = false,
+           Loc loc = Loc::current());
 Value argmax(const Value& x, int axis, bool keep_dims = false, Loc loc = Loc::current());
 
 // Products. matmul follows numpy's rules for ranks and batch dims.
@@ -126,8 +133,8 @@ struct AttentionOptions {
   Value mask;                  // optional: f32 added to the scores, or bool (true: visible)
 };
 // q [.., S, D], k [.., T, D], v [.., T, E] -> [.., S, E].
-Value attention(const Value& q, const Value& k, const Value& v, const AttentionOptions& options = {},
-                Loc loc = Loc::current());
+Value attention(const Value& q, const Value& k, const Value& v,
+                const AttentionOptions& options = {}, Loc loc = Loc::current());
 
 class Trace {
  public:
@@ -144,7 +151,7 @@ class Trace {
   Value input(const std::string& name, DType dtype, const Shape& shape, Loc loc = Loc::current());
   // From a spec: "f32[batch, seq<=8192, 768]".
   Value input(const std::string& name, const std::string& spec, Loc loc = Loc::current());
-  Value constant(const Tensor& t, Loc loc = Loc::current());   // shares the tensor's buffer
+  Value constant(const Tensor& t, Loc loc = Loc::current());  // shares the tensor's buffer
   Value scalar(DType dtype, double value, Loc loc = Loc::current());
   Value iota(const Shape& shape, int axis, DType dtype, Loc loc = Loc::current());
   Value size(Dim d, DType dtype = i64, Loc loc = Loc::current());  // a size as data, rank 0
