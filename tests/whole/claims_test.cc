@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <sstream>
 
 #include "absl/strings/str_cat.h"
-#include "codegen/kernel/kernel.h"
 #include "ir/compare.h"
 #include "ir/interpreter.h"
 #include "runtime/function_state.h"
@@ -147,6 +147,66 @@ TEST(Claims, NoTransposeStandsAlone) {
   for (const rt::GroupReport& g : table->versions().back()->groups) {
     const bool moves = g.kind == "pointwise" || g.kind == "copy";
     EXPECT_FALSE(moves && g.label.find("permute") != std::string::npos) << g.label;
+  }
+}
+
+// Stores of single elements in the innermost loops of a kernel's text. Per-row results and copies
+// of single elements belong to loops around others, or to no loop.
+std::vector<std::string> ScalarStores(const std::string& text) {
+  struct Loop {
+    bool is_loop = false, innermost = true;
+    std::vector<std::string> stores;
+  };
+  std::vector<Loop> open;
+  std::set<std::string> vectors;
+  std::vector<std::string> found;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    const size_t begin = std::min(line.find_first_not_of(' '), line.size());
+    line.erase(0, begin);
+    std::istringstream words(line);
+    std::string first, second, op, type;
+    words >> first >> second >> op >> type;
+    if (first == "kernel" || first == "callee") vectors.clear();
+    if (!first.empty() && first[0] == '%' && type.find('x') != std::string::npos)
+      vectors.insert(first);
+    if (line.back() == '{') {
+      const bool is_loop = first == "for";
+      if (is_loop)
+        for (Loop& l : open) l.innermost = false;
+      open.push_back({.is_loop = is_loop});
+    } else if (line == "}" && !open.empty()) {
+      Loop done = std::move(open.back());
+      open.pop_back();
+      if (done.is_loop && done.innermost)
+        found.insert(found.end(), done.stores.begin(), done.stores.end());
+    } else if (first == "store" && !open.empty()) {
+      const size_t value = line.find('%', line.find("] = "));
+      if (value != std::string::npos &&
+          vectors.count(line.substr(value, line.find(' ', value) - value)) == 0)
+        open.back().stores.push_back(line);
+    }
+  }
+  return found;
+}
+
+TEST(Claims, NoTailIsScalar) {
+  EXPECT_EQ(ScalarStores("for i0 in [0] to [s0] step 1 {\n  %1 = load f32 b0[i0]\n"
+                         "  store b1[i0] = %1\n}\n")
+                .size(),
+            1u);
+  Engine engine({.threads = 1});
+  const Function f = Compile(engine, SmallEncoder());
+  f.wait_for_versions();
+  const std::shared_ptr<const rt::VersionTable> table = f.state()->table();
+  for (const std::shared_ptr<const rt::Version>& v : table->versions()) {
+    for (const rt::GroupReport& g : v->groups) {
+      const std::vector<std::string> scalar = ScalarStores(g.kernel_text);
+      EXPECT_TRUE(scalar.empty()) << g.label << ": " << scalar[0];
+      if (g.kind == "pointwise") {
+        EXPECT_NE(g.kernel_text.find(" mask %"), std::string::npos) << g.label;
+      }
+    }
   }
 }
 
