@@ -27,6 +27,21 @@ bool IsShiftedByMaximum(const ir::Graph& graph, ValueId v) {
   return graph.node(shift).op == Op::k_max && graph.node(shift).operands[0] == n.operands[0];
 }
 
+// The depth is that of `d`.
+bool Divides(Dim d) {
+  if (d.is_constant()) return false;
+  const dim::Expr e = dim::Decompose(d);
+  return e.kind == dim::ExprKind::kFloorDiv || e.kind == dim::ExprKind::kMod ||
+         e.kind == dim::ExprKind::kCeilDiv ||
+         std::any_of(e.operands.begin(), e.operands.end(), Divides);
+}
+
+// A size that isn't an extent: its overflow is found only if the host program computes it. One that
+// divides is computed where it is used, because the divisor may be 0 in an `if` that isn't taken.
+Dim SizeAsData(KernelScope& scope, Dim d) {
+  return Divides(d) ? scope.Map(d) : scope.Param("size", d);
+}
+
 }  // namespace
 
 bool ElementEmitter::Varies(const Coords& coords) const {
@@ -58,7 +73,7 @@ Reg ElementEmitter::Compute(ValueId v, const Coords& coords) {
     case Op::k_iota:
       return b().Cast(DimValue(coords[*n.attrs.axis]), n.type.dtype);
     case Op::k_size:
-      return b().Cast(b().Index(scope_.Map(*n.attrs.dim)), n.type.dtype);
+      return b().Cast(b().Index(SizeAsData(scope_, *n.attrs.dim)), n.type.dtype);
     case Op::k_random:
       return EmitRandomElement(b(), n, DimValue(FlatIndex(scope_.MapShape(n.type.shape), coords)));
     case Op::k_reshape: {

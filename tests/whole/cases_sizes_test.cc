@@ -1,0 +1,517 @@
+// Small cases about sizes that broke other systems (cases/dynamic_shapes.md): zero-size dims,
+// reductions of nothing, size 1, overflow. Values, views and lifetimes: cases_values_test.cc.
+// Integer algebra (D) is in tests/dim/cases_test.cc; D3 is here as well, because code computes it.
+//
+// What the present ops can't express:
+//   Z4    zeros that copy a dim belong to the ONNX import; here the reshape that it comes to
+//   Z9    windows and resize: there is no convolution, pooling or resize
+//   R2    any, all: there are no such reductions
+//   R3    logsumexp: written out as ops
+//   O5    im2col workspaces: no convolution; here padding
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <array>
+#include <limits>
+
+#include "absl/strings/str_cat.h"
+#include "ir/compare.h"
+#include "tests/whole/case.h"
+#include "tests/whole/harness.h"
+
+namespace lathe::whole {
+namespace {
+
+constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
+constexpr float kInf = std::numeric_limits<float>::infinity();
+
+// --- Z: zero-size dims and reshape
+
+TEST(Cases, Z1_ReshapeToLiteralZeros) {
+  CheckCase({"n"}, R"(
+x: f32[$n, 8, 2]
+y = reshape(x, [4, 2, -1])
+output z = reshape(y, [0, 0, 4])
+)",
+            {{{0}, {F32({0, 8, 2}, {})}, {F32({0, 0, 4}, {})}, ""},
+             {{2}, {Counted({2, 8, 2})}, {}, "n"}});
+}
+
+TEST(Cases, Z2_MinusOneBesideALiteralZero) {
+  for (const char* dim : {"0", "n"}) {
+    const auto p = Program::parse(
+        absl::StrCat("dim n\nx: f32[", dim, ", 4]\noutput y = reshape(x, [0, -1])\n"));
+    ASSERT_FALSE(p.ok());
+    EXPECT_NE(p.status().message().find("-1"), std::string::npos) << p.status();
+  }
+}
+
+TEST(Cases, Z3_MinusOneInFront) {
+  CheckCase({"n"}, R"(
+x: f32[$n, 32, 5, 5]
+output y = reshape(x, [-1, 2, 4, 4, 5, 5])
+)",
+            {{{1}, {Counted({1, 32, 5, 5})}, {Counted({1, 2, 4, 4, 5, 5})}, ""},
+             {{0}, {Counted({0, 32, 5, 5})}, {Counted({0, 2, 4, 4, 5, 5})}, ""}});
+}
+
+TEST(Cases, Z4_MinusOneBesideCopiedDims) {
+  CheckCase({"a", "b", "c", "d"}, R"(
+x: f32[$a, $b, $c, $d]
+output y = reshape(x, [-1, $b, $c])
+)",
+            {{{2, 2, 3, 2}, {Counted({2, 2, 3, 2})}, {Counted({4, 2, 3})}, ""},
+             {{2, 1, 1, 5}, {Counted({2, 1, 1, 5})}, {Counted({10, 1, 1})}, ""}});
+  CheckCase({"a", "b", "c", "d"}, R"(
+x: f32[$a, $b, $c, $d, 4]
+output y = reshape(x, [$a, -1, $c, $d])
+)",
+            {{{2, 2, 3, 2}, {Counted({2, 2, 3, 2, 4})}, {Counted({2, 8, 3, 2})}, ""},
+             {{1, 3, 1, 1}, {Counted({1, 3, 1, 1, 4})}, {Counted({1, 12, 1, 1})}, ""}});
+}
+
+TEST(Cases, Z5_NothingReshapedToSomething) {
+  CheckCase({"n"}, R"(
+x: f32[$n]
+output y = reshape(x, [2, 2])
+)",
+            {{{0}, {F32({0}, {})}, {}, "n"}, {{4}, {Counted({4})}, {Counted({2, 2})}, ""}});
+  CheckCase({"n"}, R"(
+x: f32[$n, 4]
+output y = reshape(x, [$n, -1])
+)",
+            {{{3}, {Counted({3, 4})}, {Counted({3, 4})}, ""},
+             {{1}, {Counted({1, 4})}, {Counted({1, 4})}, ""}});
+  // With n = 0 as a constant it is Z2's error; as a symbol it cancels.
+  Engine engine({.background_compiles = false});
+  const Function f = CompileText(engine, "dim n\nx: f32[n, 4]\noutput y = reshape(x, [n, -1])\n");
+  const auto out = f.call({F32({0, 4}, {})});
+  ASSERT_TRUE(out.ok()) << out.status();
+  EXPECT_EQ((*out)[0].shape(), (std::vector<int64_t>{0, 4}));
+}
+
+TEST(Cases, Z6_MatmulBatchDimsOfZeroAndOne) {
+  CheckCase({"a", "b"}, R"(
+x: f32[$a, 2, 3]
+y: f32[$b, 3, 2]
+output z = x @ y
+)",
+            {{{0, 1}, {Counted({0, 2, 3}), Counted({1, 3, 2})}, {Counted({0, 2, 2})}, ""},
+             {{1, 0}, {Counted({1, 2, 3}), Counted({0, 3, 2})}, {Counted({0, 2, 2})}, ""},
+             {{0, 3}, {Counted({0, 2, 3}), Counted({3, 3, 2})}, {}, "a"},
+             {{1, 2},
+              {Counted({1, 2, 3}), Counted({2, 3, 2})},
+              {F32({2, 2, 2}, {10, 13, 28, 40, 28, 31, 100, 112})},
+              ""}});
+}
+
+TEST(Cases, Z7_ConcatOfNothingAndSomething) {
+  CheckCase({"n", "m"}, R"(
+x: f32[$n]
+y: f32[$m]
+output z = relu(concat(x, y, axis=0)) * 2
+output w = concat(x[:$n // 2], y, x[$n // 2:], axis=0) + 1
+)",
+            {{{0, 2}, {F32({0}, {}), F32({2}, {-1, 3})}, {F32({2}, {0, 6}), F32({2}, {0, 4})}, ""},
+             {{2, 0}, {F32({2}, {5, -1}), F32({0}, {})}, {F32({2}, {10, 0}), F32({2}, {6, 0})}, ""},
+             {{0, 0}, {F32({0}, {}), F32({0}, {})}, {F32({0}, {}), F32({0}, {})}, ""},
+             {{1, 1}, {F32({1}, {1}), F32({1}, {2})}, {F32({2}, {2, 4}), F32({2}, {3, 2})}, ""}});
+}
+
+TEST(Cases, Z8_DivisorsThatMayBeZero) {
+  for (const char* size : {"n // m", "n % m", "ceildiv(n, m)"}) {
+    Engine engine({.background_compiles = false});
+    const absl::StatusOr<Function> f = engine.compile(Program::parse(
+        absl::StrCat("dim n, m\nx: f32[n]\ny: f32[m]\noutput z = size(dim=", size, ") + 1\n")));
+    ASSERT_TRUE(f.ok()) << f.status();
+    ASSERT_TRUE(f->prepare().ok());
+    const absl::Status s = f->call({Counted({7}), Counted({0})}).status();
+    ASSERT_FALSE(s.ok()) << size;
+    EXPECT_NE(s.message().find("m"), std::string::npos) << s;
+    const auto out = f->call({Counted({7}), Counted({2})});
+    ASSERT_TRUE(out.ok()) << out.status();
+    EXPECT_EQ((*out)[0].data<int64_t>()[0], (std::string(size) == "n // m"  ? 3
+                                             : std::string(size) == "n % m" ? 1
+                                                                            : 4) +
+                                                1);
+  }
+  CheckCase({"n", "m"}, R"(
+x: f32[$n]
+y: f32[$m]
+output z = sum(reshape(x, [$m, -1]), axes=[1]) + y
+)",
+            {{{6, 2}, {Counted({6}), Counted({2})}, {F32({2}, {3, 13})}, ""},
+             {{6, 0}, {Counted({6}), Counted({0})}, {}, "m"},
+             {{5, 2}, {Counted({5}), Counted({2})}, {}, "n"}});
+}
+
+TEST(Cases, Z8_DivisorsOfASideThatIsNotTaken) {
+  Engine engine({.background_compiles = false});
+  const Function f = CompileText(engine, R"(
+dim n, m
+x: f32[n]
+w: f32[m]
+y = if m > 0 { yield size(dim=n // m) } else { yield size(dim=n) }
+output y
+)");
+  for (const auto& [m, wanted] : {std::pair<int64_t, int64_t>{2, 3}, {0, 7}, {8, 0}}) {
+    const auto out = f.call({Counted({7}), Counted({m})});
+    ASSERT_TRUE(out.ok()) << out.status();
+    EXPECT_EQ((*out)[0].data<int64_t>()[0], wanted);
+  }
+}
+
+TEST(Cases, Z10_TheTablesUnionIsTheDeclaredDomain) {
+  Engine engine({.threads = 1});
+  Trace t("product");
+  const Dim n = t.dim("n");
+  const Value x = t.input("x", f32, {n, 16});
+  const absl::StatusOr<Program> p = t.finish({matmul(x, t.constant(Counted({16, 8})))}, {"y"});
+  ASSERT_TRUE(p.ok()) << p.status();
+  const absl::StatusOr<Function> f = CompileGraph(engine, p->graph());
+  ASSERT_TRUE(f.ok()) << f.status();
+  f->wait_for_versions();
+  EXPECT_GE(f->versions().size(), 2u);
+  for (int64_t rows : {0, 1, 2, 3, 4, 5, 1024, 1025, 0}) {
+    const absl::Status s = CheckCall(*f, p->graph(), {{Counted({rows, 16})}}, true, false);
+    EXPECT_TRUE(s.ok()) << rows << ": " << s;
+  }
+}
+
+// --- R: empty and odd reductions
+
+TEST(Cases, R1_ExtremaWithAnEmptyResult) {
+  CheckCase({"n", "m"}, R"(
+x: f32[$n, $m]
+output y = max(x, axes=[1])
+)",
+            {{{0, 2}, {F32({0, 2}, {})}, {F32({0}, {})}, ""},
+             {{0, 0}, {F32({0, 0}, {})}, {F32({0}, {})}, ""},
+             {{2, 2}, {Counted({2, 2})}, {F32({2}, {1, 3})}, ""}});
+  CheckCase({"n", "m"}, R"(
+x: f32[$n, $m, 2]
+output y = max(x, axes=[2])
+output z = max(x, axes=[1, 2])
+)",
+            {{{0, 3}, {F32({0, 3, 2}, {})}, {F32({0, 3}, {}), F32({0}, {})}, ""},
+             {{1, 2}, {Counted({1, 2, 2})}, {F32({1, 2}, {1, 3}), F32({1}, {3})}, ""}});
+  CheckCase({"n"}, R"(
+x: f32[3, $n, 2]
+output y = min(x, axes=[2])
+)",
+            {{{0}, {F32({3, 0, 2}, {})}, {F32({3, 0}, {})}, ""},
+             {{1}, {Counted({3, 1, 2})}, {F32({3, 1}, {0, 2, 4})}, ""}});
+}
+
+TEST(Cases, R2_ReductionsOfNothing) {
+  CheckCase({"n"}, R"(
+x: f32[2, $n]
+output s = sum(x, axes=[1])
+output p = prod(x, axes=[1])
+output m = mean(x, axes=[1])
+output c = sum(x, axes=[0, 1])
+)",
+            {{{0},
+              {F32({2, 0}, {})},
+              {F32({2}, {0, 0}), F32({2}, {1, 1}), F32({2}, {kNaN, kNaN}), F32({}, {0})},
+              ""},
+             {{1},
+              {F32({2, 1}, {3, 4})},
+              {F32({2}, {3, 4}), F32({2}, {3, 4}), F32({2}, {3, 4}), F32({}, {7})},
+              ""}});
+  for (const char* op : {"max", "min"}) {
+    CheckCase(
+        {"n"}, absl::StrCat("x: f32[2, $n]\noutput y = ", op, "(x, axes=[1])\n"),
+        {{{0}, {F32({2, 0}, {})}, {}, "n"}, {{1}, {F32({2, 1}, {3, 4})}, {F32({2}, {3, 4})}, ""}});
+  }
+  CheckCase({"n"}, "x: f32[2, $n]\noutput y = argmax(x, axis=1)\n",
+            {{{0}, {F32({2, 0}, {})}, {}, "n"},
+             {{2}, {F32({2, 2}, {3, 4, 6, 5})}, {I64({2}, {1, 0})}, ""}});
+}
+
+TEST(Cases, R3_RowsOfOddLengths) {
+  std::vector<CaseCall> calls;
+  for (int64_t n : {1, 7, 31, 33, 255, 257}) {
+    Tensor x(f32, {2, n});
+    std::vector<float> sums(2), most(2, -kInf), products(2, 1);
+    for (int64_t i = 0; i < 2 * n; ++i) {
+      const float v = static_cast<float>(i % 5 == 0 ? -(i % 3) - 1 : -1);
+      x.data<float>()[i] = v;
+      const size_t row = static_cast<size_t>(i / n);
+      sums[row] += v;
+      most[row] = std::max(most[row], v);
+      if (i % n < 20) products[row] *= v;
+    }
+    const float whole = sums[0] + sums[1];
+    calls.push_back(
+        {{n}, {x}, {F32({2}, sums), F32({2}, most), F32({2}, products), F32({}, {whole})}, ""});
+  }
+  CheckCase({"n"}, R"(
+x: f32[2, $n]
+output s = sum(x, axes=[1])
+output m = max(x, axes=[1])
+output p = prod(x[:, :20], axes=[1])
+output all = sum(x, axes=[0, 1])
+)",
+            calls);
+}
+
+TEST(Cases, R3_LogSumExpOfOddLengths) {
+  Engine engine({.threads = 1, .background_compiles = false});
+  const std::string text = R"(
+dim n
+x: f32[2, n]
+m = max(x, axes=[1], keep_dims=true)
+output y = log(sum(exp(x - m), axes=[1], keep_dims=true)) + m
+)";
+  const Function f = CompileText(engine, text);
+  const absl::StatusOr<ir::Graph> graph = ir::Parse(text);
+  for (int64_t n : {1, 7, 31, 33, 255, 257, 1}) {
+    Tensor x = Counted({2, n}, -40);
+    const absl::Status s = CheckCall(f, *graph, {{x}}, false, true);
+    EXPECT_TRUE(s.ok()) << n << ": " << s;
+  }
+}
+
+// --- S: size 1, broadcasting, silent specialisation
+
+TEST(Cases, S1_ExpressionsThatAreOne) {
+  CheckCase({"n"}, R"(
+x: f32[$n]
+y: f32[8]
+output z = reshape(x, [-1, 4]) * reshape(y, [-1, 4])
+)",
+            {{{4},
+              {F32({4}, {1, 2, 3, 4}), Counted({8})},
+              {F32({2, 4}, {0, 2, 6, 12, 4, 10, 18, 28})},
+              ""},
+             {{8}, {Counted({8}), Counted({8})}, {F32({2, 4}, {0, 1, 4, 9, 16, 25, 36, 49})}, ""},
+             {{12}, {Counted({12}), Counted({8})}, {}, "n"}});
+}
+
+TEST(Cases, S2_OneCompileForSizesOneTwoThree) {
+  std::vector<CaseCall> calls;
+  for (int64_t n : {1, 2, 3, 1, 0}) {
+    Tensor y = Counted({n, 3}, 1);
+    for (int64_t i = 0; i < y.num_elements(); ++i) y.data<float>()[i] *= 2;
+    calls.push_back({{n}, {Counted({n, 3})}, {y}, ""});
+  }
+  CheckCase({"n"}, "x: f32[$n, 3]\noutput y = (x + 1) * 2\n", calls);
+}
+
+TEST(Cases, S3_ChunksOfEveryLength) {
+  Trace t("chunks");
+  const Dim n = t.dim("n", "% 4 == 0");
+  const std::vector<Value> parts = split(t.input("x", f32, {n}), 4, 0);
+  absl::StatusOr<Program> p = t.finish({parts[3] - parts[0], parts[1] + parts[2]}, {"a", "b"});
+  ASSERT_TRUE(p.ok()) << p.status();
+  Engine engine({.background_compiles = false});
+  absl::StatusOr<Function> f = CompileGraph(engine, p->graph());
+  ASSERT_TRUE(f.ok()) << f.status();
+  const int64_t compiles = engine.counters().compiles;
+  for (int64_t n_now : {8, 12, 16, 0, 4, 8}) {
+    const absl::Status s = CheckCall(*f, p->graph(), {{Counted({n_now})}}, true, true);
+    EXPECT_TRUE(s.ok()) << n_now << ": " << s;
+  }
+  EXPECT_EQ(engine.counters().compiles, compiles);
+  EXPECT_EQ(f->versions().size(), 1u);
+}
+
+TEST(Cases, S4_ASizeUsedAsData) {
+  std::vector<CaseCall> calls;
+  for (int64_t n : {3, 1, 0, 7})
+    calls.push_back({{n}, {Counted({n})}, {Counted({n}, static_cast<float>(n))}, ""});
+  CheckCase({"n"}, R"(
+x: f32[$n]
+output y = broadcast(cast(size(dim=$n), f32), shape=[1], axes=[]) + x
+)",
+            calls);
+}
+
+TEST(Cases, S5_ADimThatNoTensorUses) {
+  Engine engine({.background_compiles = false});
+  const Function f = CompileText(engine, "dim b <= 0\ndim n\nx: f32[n]\noutput y = x + 1\n");
+  const auto out = f.call({Counted({3})});
+  ASSERT_TRUE(out.ok()) << out.status();
+  EXPECT_TRUE(ir::SameBits((*out)[0], Counted({3}, 1)).ok());
+  const Function g = CompileText(
+      engine, "dim b <= 0\ndim n\nx: f32[n]\noutput y = x + cast(size(dim=b + n), f32)\n");
+  const auto sum = g.call({Counted({3})});
+  ASSERT_TRUE(sum.ok()) << sum.status();
+  EXPECT_TRUE(ir::SameBits((*sum)[0], Counted({3}, 3)).ok());
+}
+
+TEST(Cases, S6_EqualDimsBehindFactors) {
+  CheckCase({"a", "b"}, R"(
+assume a == b
+x: f32[2*$a]
+y: f32[2*$b]
+output z = x + y
+)",
+            {{{2, 2}, {Counted({4}), Counted({4})}, {F32({4}, {0, 2, 4, 6})}, ""},
+             {{0, 0}, {Counted({0}), Counted({0})}, {Counted({0})}, ""}});
+  Engine engine({.background_compiles = false});
+  const Function f =
+      CompileText(engine, "dim a, b\nassume a == b\nx: f32[2*a]\ny: f32[2*b]\noutput z = x + y\n");
+  EXPECT_FALSE(f.call({Counted({4}), Counted({2})}).ok());
+  EXPECT_FALSE(f.call({Counted({3}), Counted({3})}).ok());
+}
+
+TEST(Cases, S7_ABranchOnSizeOne) {
+  std::vector<CaseCall> calls;
+  for (int64_t n : {1, 2, 0})
+    calls.push_back({{n}, {Counted({n, 2})}, {Counted({n, 2}, n == 1 ? 10 : 20)}, ""});
+  CheckCase({"n"}, R"(
+x: f32[$n, 2]
+y = if $n == 1 { yield x + 10 } else { yield x + 20 }
+output y
+)",
+            calls);
+}
+
+TEST(Cases, D3_FloorsOfNegativeSizesInCode) {
+  std::vector<CaseCall> calls;
+  for (const auto& [n, div, mod] :
+       std::vector<std::array<int64_t, 3>>{{9, -5, 4}, {27, -1, 2}, {30, 0, 0}, {36, 1, 1}}) {
+    calls.push_back({{n}, {Counted({n})}, {I64({}, {div}), I64({}, {mod})}, ""});
+  }
+  CheckCase({"n"}, R"(
+x: f32[$n]
+output q = size(dim=($n - 30) // 5) + 0
+output r = size(dim=($n - 30) % 5) + 0
+)",
+            calls);
+}
+
+// --- O: overflow. Reserved, untouched memory stands for the big tensors.
+
+class Reserved {
+ public:
+  explicit Reserved(size_t bytes)
+      : bytes_(bytes),
+        data_(mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)) {}
+  ~Reserved() {
+    if (ok()) munmap(data_, bytes_);
+  }
+  Reserved(const Reserved&) = delete;
+  Reserved& operator=(const Reserved&) = delete;
+  bool ok() const { return data_ != MAP_FAILED; }
+  void* data() const { return data_; }
+
+ private:
+  size_t bytes_;
+  void* data_;
+};
+
+TEST(Cases, O1_RowsBeyondTwoGigaElements) {
+  constexpr int64_t kRows = 262144, kColumns = 8960, kRow = 239674;
+  const Reserved memory(kRows * kColumns * sizeof(float));
+  if (!memory.ok()) GTEST_SKIP() << "the system doesn't reserve 9 GB";
+  float* data = static_cast<float*>(memory.data());
+  for (int64_t i = 0; i < kColumns; ++i) data[kRow * kColumns + i] = static_cast<float>(i);
+  const Tensor table = Tensor::View(data, f32, {kRows, kColumns});
+  Engine engine({.background_compiles = false});
+  for (const char* type : {"f32[262144, 8960]", "f32[n, m]"}) {
+    const Function f = CompileText(engine, absl::StrCat("dim n, m, k\ntable: ", type,
+                                                        "\nids: i64[k]\noutput y = "
+                                                        "gather(table, ids, axis=0) + 1\n"));
+    const auto out = f.call({table, I64({2}, {kRow, kRow - kRows})});
+    ASSERT_TRUE(out.ok()) << out.status();
+    for (int64_t i = 0; i < 2 * kColumns; ++i)
+      ASSERT_EQ((*out)[0].data<float>()[i], static_cast<float>(i % kColumns + 1)) << i;
+  }
+}
+
+TEST(Cases, O2_AddressesWithAHugeConstantTerm) {
+  Engine engine({.background_compiles = false});
+  const Function f = CompileText(engine, R"(
+dim n <= 64
+x: f32[n]
+y = pad(x, low=[2779057358], high=[0], value=0)
+output z = y[2779057358:] * 2
+)");
+  const auto bytes = f.peak_bytes({{"n", 5}});
+  ASSERT_TRUE(bytes.ok()) << bytes.status();
+  ASSERT_LT(*bytes, 1 << 20) << "the padding is materialised";
+  const auto out = f.call({Counted({5})});
+  ASSERT_TRUE(out.ok()) << out.status();
+  EXPECT_TRUE(ir::SameBits((*out)[0], F32({5}, {0, 2, 4, 6, 8})).ok());
+}
+
+TEST(Cases, O3_ProductsBeyondInt32) {
+  constexpr int64_t kA = 46342, kB = 46341;
+  const Reserved memory(kA * kB * sizeof(float));
+  if (!memory.ok()) GTEST_SKIP() << "the system doesn't reserve 9 GB";
+  float* data = static_cast<float*>(memory.data());
+  for (int64_t i = 0; i < kB; ++i) data[(kA - 1) * kB + i] = 1;
+  const Tensor x = Tensor::View(data, f32, {1, kA, kB});
+  Engine engine({.background_compiles = false});
+  for (const char* type : {"f32[1, 46342, 46341]", "f32[a, b, c]"}) {
+    const Function f =
+        CompileText(engine, absl::StrCat("dim a, b, c\nx: ", type,
+                                         "\noutput y = sum(x[:, 46341:], axes=[1, 2])\n"
+                                         "output z = x[0, 46341, 46330:] + 1\n"));
+    const auto out = f.call({x});
+    ASSERT_TRUE(out.ok()) << out.status();
+    EXPECT_EQ((*out)[0].data<float>()[0], static_cast<float>(kB));
+    EXPECT_TRUE(ir::SameBits((*out)[1], F32({11}, std::vector<float>(11, 2))).ok());
+  }
+}
+
+TEST(Cases, O4_TooBigIsRefusedBeforeAnyAllocation) {
+  Engine engine({.background_compiles = false});
+  for (const char* text : {
+           "x: f32[]\noutput y = broadcast(x, shape=[4294967296, 4294967296], axes=[])\n",
+           "x: f32[]\noutput y = broadcast(x, shape=[1099511627776], axes=[])\n",
+       }) {
+    absl::StatusOr<Function> f = engine.compile(Program::parse(text));
+    absl::Status s = f.status();
+    if (s.ok()) s = f->prepare();
+    if (s.ok()) s = f->call({F32({}, {1})}).status();
+    EXPECT_FALSE(s.ok()) << text;
+  }
+  const Function wide = CompileText(
+      engine,
+      "dim n\nx: f32[n]\noutput y = broadcast(sum(x, axes=[0]), shape=[n*4096, n*4096], "
+      "axes=[])\n");
+  const int64_t before = engine.counters().live_bytes;
+  absl::Status s = wide.call({Tensor(f32, {1 << 20})}).status();
+  EXPECT_FALSE(s.ok());
+  EXPECT_NE(s.message().find("overflow"), std::string::npos) << s;
+  const Function huge = CompileText(
+      engine,
+      "dim n\nx: f32[n]\noutput y = broadcast(sum(x, axes=[0]), shape=[n*1048576], axes=[])\n");
+  s = huge.call({Tensor(f32, {1 << 20})}).status();
+  EXPECT_EQ(s.code(), absl::StatusCode::kResourceExhausted) << s;
+  EXPECT_EQ(engine.counters().live_bytes, before);
+  EXPECT_LT(engine.counters().peak_bytes, 1 << 20);
+  const auto small = huge.call({Tensor(f32, {1})});
+  EXPECT_TRUE(small.ok()) << small.status();
+}
+
+TEST(Cases, O4_ASizeAsDataThatOverflows) {
+  CheckCase(
+      {"n"}, R"(
+x: f32[$n]
+output y = size(dim=$n*$n*$n*$n*$n + 1) + 0
+)",
+      {{{3}, {Counted({3})}, {I64({}, {244})}, ""}, {{65536}, {Counted({65536})}, {}, "overflow"}});
+}
+
+TEST(Cases, O5_PaddingNearTheEndOfInt64) {
+  Engine engine({.background_compiles = false});
+  const Function f = CompileText(
+      engine,
+      "dim n, m\nx: f32[n]\nw: f32[m]\noutput y = sum(pad(x, low=[n*n*n*m], high=[n*n*n*m], "
+      "value=0), axes=[0])\n");
+  const absl::Status s = f.call({Counted({1 << 20}), Counted({1 << 4})}).status();
+  EXPECT_FALSE(s.ok());
+  const auto out = f.call({Counted({2}), Counted({1})});
+  ASSERT_TRUE(out.ok()) << out.status();
+  EXPECT_EQ((*out)[0].data<float>()[0], 1);
+}
+
+}  // namespace
+}  // namespace lathe::whole
