@@ -1,6 +1,7 @@
 // jit-repl: Lathe by hand and by pipe. docs/repl.md describes it.
 #include <unistd.h>
 
+#include <clocale>
 #include <cstdio>
 #include <fstream>
 #include <iostream>
@@ -46,6 +47,7 @@ int RunPipe(Session* session, Output* output) {
 }
 
 int RunTerminal(Session* session, Output* output) {
+  std::setlocale(LC_CTYPE, "");  // what a character is; numbers stay as they are
   Driver driver(session, output, /*interactive=*/true);
   LineReader reader([&](std::string_view line) {
     return LineReader::Completion{lathe::repl::WordStart(line),

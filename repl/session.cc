@@ -107,6 +107,8 @@ absl::StatusOr<ir::ValueId> Session::FindValue(const CommandLine::Word& word) co
   return WithPlace(file(), word.at, found.status());
 }
 
+std::string Session::ProgramName() const { return graph_.name.empty() ? "program" : graph_.name; }
+
 absl::StatusOr<std::shared_ptr<const CompiledValue>> Session::Compile(
     const CommandLine::Word& word) {
   std::vector<NamedValue> outputs;
@@ -117,9 +119,10 @@ absl::StatusOr<std::shared_ptr<const CompiledValue>> Session::Compile(
     if (outputs.empty()) return Error(word.at, "there is no output; declare one: output y");
   } else {
     LATHE_ASSIGN_OR_RETURN(const ir::ValueId value, FindValue(word));
-    outputs.push_back({ir::IsPlainName(word.text) ? word.text : "value", value});
+    outputs.push_back({ir::IsPlainName(word.text) ? word.text : std::string("value"), value});
   }
-  auto compiled = functions_.Get(graph_, word.text, outputs);
+  const std::string name = word.text == "output" ? ProgramName() : word.text;
+  auto compiled = functions_.Get(graph_, name, outputs);
   if (!compiled.ok()) return WithPlace(file(), word.at, compiled.status());
   return compiled;
 }

@@ -53,6 +53,7 @@ class Session {
 
  private:
   absl::StatusOr<Answer> Statement(const ir::StatementText& statement);
+  std::string ProgramName() const;
   absl::StatusOr<Answer> RunCommandLine(const CommandLine& line);
 
   SessionOptions options_;

@@ -110,10 +110,11 @@ class Reader {
       target_.stage = *word.value;
       return absl::OkStatus();
     }
-    return session_.Error(word.at,
-                          absl::StrCat("there is no size ", Quoted(word.text), "; ",
-                                       dims_.empty() ? std::string("no dim is declared")
-                                                     : "declared: " + absl::StrJoin(dims_, ", ")));
+    return session_.Error(
+        word.at,
+        absl::StrCat("there is no size ", Quoted(word.text), "; ",
+                     dims_.empty() ? std::string("no dim is declared")
+                                   : absl::StrCat("declared: ", absl::StrJoin(dims_, ", "))));
   }
 
   absl::Status Size(const Word& word) {

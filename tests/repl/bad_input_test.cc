@@ -27,7 +27,7 @@ std::vector<std::string> BadStatements() {
       "x: f32[n]",
       "x2: f33[n]",
       "x2: f32[1099511627776, 1099511627776]",
-      "dim n",
+
       "dim n in 8..4",
       "dim k in {}",
       "assume n == 1000",
@@ -49,7 +49,7 @@ std::vector<std::string> BadStatements() {
       "::",
       ":run",
       ":run x",
-      ":run %1",
+      ":run %999",
       ":run x n=",
       ":run x =3",
       ":run x n=-1",
