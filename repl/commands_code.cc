@@ -97,6 +97,19 @@ absl::StatusOr<Answer> PrintForCpu(
   return printer.Take();
 }
 
+// A warp is a vector: 32 lanes of the group's widest type, of 4 or of 8 bytes.
+absl::StatusOr<std::string> CudaTextOf(KernelPrinter& printer, size_t group,
+                                       LoweredKernel* lowered) {
+  absl::StatusOr<std::string> text;
+  for (const int element_bytes : {4, 8}) {
+    const ScheduleTarget warp = {.vector_bytes = element_bytes * cuda::kWarpLanes};
+    LATHE_ASSIGN_OR_RETURN(*lowered, printer.Lower(group, warp));
+    text = cuda::CudaText(*lowered->kernel);
+    if (text.ok()) break;
+  }
+  return text;
+}
+
 }  // namespace
 
 absl::StatusOr<Answer> WhyCommand(Session& session, const CommandLine& line) {
@@ -145,28 +158,21 @@ absl::StatusOr<Answer> AsmCommand(Session& session, const CommandLine& line) {
   return PrintForCpu(session, line, "#", &llvm_target::LlvmCompiler::Assembly);
 }
 
+// Kernels that have no CUDA text say so in their place; an error if none has one.
 absl::StatusOr<Answer> CudaCommand(Session& session, const CommandLine& line) {
-  // A warp is a vector: 32 lanes of the group's widest type, of 4 or of 8 bytes.
-  constexpr ScheduleTarget kWarps[] = {{.vector_bytes = 4 * cuda::kWarpLanes},
-                                       {.vector_bytes = 8 * cuda::kWarpLanes}};
   KernelPrinter printer(session, line, "//");
   LATHE_RETURN_IF_ERROR(printer.Start());
+  absl::Status missing;
+  bool any = false;
   for (size_t i = 0; i < printer.num_groups(); ++i) {
-    absl::StatusOr<std::string> text = absl::UnimplementedError("");
     LoweredKernel lowered;
-    for (const ScheduleTarget& warp : kWarps) {
-      LATHE_ASSIGN_OR_RETURN(lowered, printer.Lower(i, warp));
-      absl::StatusOr<std::string> next = cuda::CudaText(*lowered.kernel);
-      if (next.ok() || text.status().message().empty()) text = std::move(next);
-      if (text.ok()) break;
-    }
-    if (!text.ok()) {
-      return absl::Status(
-          text.status().code(),
-          absl::StrCat("no CUDA text for ", lowered.kernel->name, ": ", text.status().message()));
-    }
-    printer.Add(lowered, *text);
+    const absl::StatusOr<std::string> text = CudaTextOf(printer, i, &lowered);
+    if (lowered.kernel == nullptr) return text.status();
+    any |= text.ok();
+    if (!text.ok()) missing = text.status();
+    printer.Add(lowered, text.ok() ? *text : absl::StrCat("// ", text.status().message(), "\n"));
   }
+  if (!any && !missing.ok()) return missing;
   return printer.Take();
 }
 

@@ -11,6 +11,7 @@ using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
+using ::testing::StartsWith;
 
 constexpr char kProgram[] =
     "dim batch in 1..64; dim seq in 1..8192\n"
@@ -40,6 +41,17 @@ TEST(Commands, CudaTextOfPointwiseAndRowKernels) {
     ASSERT_FALSE(answer["kernels"].empty());
     EXPECT_THAT(answer["kernels"][0]["text"].get<std::string>(), HasSubstr("__global__"));
   }
+}
+
+TEST(Commands, KernelsWithoutCudaTextSaySo) {
+  Console console(/*json=*/true);
+  console.Run(
+      "x: f32[n, 16]; w = constant(f32[16, 32]{1*512}); p = x @ w; y = softmax(p, axis=-1)");
+  EXPECT_EQ(console.Ask(":cuda p")["error"]["code"], "UNIMPLEMENTED");
+  const Json both = console.Ask(":cuda y");
+  ASSERT_EQ(both["kernels"].size(), 2u) << both;
+  EXPECT_THAT(both["kernels"][0]["text"].get<std::string>(), StartsWith("// "));
+  EXPECT_THAT(both["kernels"][1]["text"].get<std::string>(), HasSubstr("__global__"));
 }
 
 TEST(Commands, TimeMeasuresEachAdmittedSizeOfARange) {
