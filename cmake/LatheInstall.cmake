@@ -4,6 +4,7 @@ include(CMakePackageConfigHelpers)
 
 set(LATHE_PARTS lathe_dim lathe_ir lathe_runtime lathe_kernel lathe_llvm lathe_cuda lathe_compiler)
 install(TARGETS ${LATHE_PARTS} EXPORT lathe_targets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}/lathe)
+target_include_directories(lathe INTERFACE $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 install(TARGETS lathe EXPORT lathe_targets)
 install(DIRECTORY ${lathe_SOURCE_DIR}/include/lathe DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
         FILES_MATCHING PATTERN "*.h")

@@ -52,7 +52,8 @@ class Fuser {
         ready_(graph.num_nodes(), kNone),
         consumer_(graph.num_nodes(), kNone),
         block_of_(graph.num_nodes(), kNone),
-        repeated_(graph.num_nodes(), false) {}
+        repeated_(graph.num_nodes(), false),
+        partly_(graph.num_nodes(), false) {}
 
   // Nesting is bounded by kMaxBlockDepth.
   void Run(const ir::Block& block) {
@@ -217,6 +218,9 @@ class Fuser {
     // Read more than once an element, or at indices that data decides.
     const bool contracts =
         g == kNone && (n.op == Op::k_matmul || n.op == Op::k_attention || IsReduction(n.op));
+    if (n.op == Op::k_gather && k == 1 && !ReadsEveryIndex(graph_, v)) NeedFromOutside(o);
+    if (n.op == Op::k_slice || (n.op == Op::k_gather && k == 0)) partly_[o] = true;
+    if (IsView(n.op) && partly_[v] && !plan_->buffered[v]) partly_[o] = true;
     if ((n.op == Op::k_gather && k == 0) || (contracts && !IsView(node(o).op))) Need(o);
   }
 
@@ -241,6 +245,8 @@ class Fuser {
     const bool light = index_only || emission == Emission::kElementwise || n.op == Op::k_pad ||
                        n.op == Op::k_concat || n.op == Op::k_gather || n.op == Op::k_random;
     if (!light) return false;
+    // A gather may fail: all of it is computed, whoever needs how much.
+    if (n.op == Op::k_gather && (by == kNone || partly_[v])) return false;
     if (!index_only && by == kMany && !IsSingle(v)) return false;
     if (!index_only && repeated_[v] && !IsCheap(n.op) && !IsSingle(v)) return false;
     return ++inlined_[by] <= kMaxInlined;
@@ -323,6 +329,13 @@ class Fuser {
       return;
     }
     emitted_.insert({v, true});
+    if (n.op == Op::k_gather && !ReadsEveryIndex(graph_, v)) {
+      Group check;
+      check.kind = GroupKind::kIndexCheck;
+      check.anchor = v;
+      check.members = {v};
+      AddGroup(std::move(check));
+    }
     if (n.op == Op::k_if) {
       plan_->items.push_back({FusedItem::kIf, -1, v});
       Run(n.blocks[0]);
@@ -348,7 +361,8 @@ class Fuser {
   FusionPlan* plan_;
   const std::vector<int> uses_;
   std::vector<int> group_of_, ready_, consumer_, block_of_;
-  std::vector<bool> repeated_;
+  std::vector<bool> repeated_;  // a broadcast reads its elements more than once
+  std::vector<bool> partly_;    // a slice or a gather may leave some of its elements unread
   absl::flat_hash_map<ValueId, bool> emitted_;
   absl::flat_hash_map<int, int> inlined_;  // by consumer
   std::vector<Building> building_;
@@ -367,6 +381,8 @@ const char* Name(GroupKind kind) {
       return "gemm";
     case GroupKind::kAttention:
       return "attention";
+    case GroupKind::kIndexCheck:
+      return "index check";
   }
   return "?";
 }
@@ -392,6 +408,18 @@ bool IsRowReduction(const Graph& graph, ValueId v) {
   if (!IsReduction(n.op)) return false;
   const std::vector<int64_t> axes = ReducedAxes(n);
   return !axes.empty() && axes.back() == graph.type(n.operands[0]).rank() - 1;
+}
+
+bool ReadsEveryIndex(const Graph& graph, ValueId gather) {
+  const Node& n = graph.node(gather);
+  const size_t axis = static_cast<size_t>(*n.attrs.axis);
+  const size_t end = axis + graph.type(n.operands[1]).shape.size();
+  for (size_t i = 0; i < n.type.shape.size(); ++i) {
+    if (i >= axis && i < end) continue;
+    const Dim d = n.type.shape[i];
+    if (d.is_constant() ? d.constant() < 1 : !graph.facts().Proves(d >= 1)) return false;
+  }
+  return true;
 }
 
 bool IsGemm(const Graph& graph, ValueId v) {

@@ -14,7 +14,7 @@
 
 namespace lathe::compiler {
 
-enum class GroupKind : uint8_t { kPointwise, kRow, kGemm, kAttention };
+enum class GroupKind : uint8_t { kPointwise, kRow, kGemm, kAttention, kIndexCheck };
 const char* Name(GroupKind kind);
 
 struct Group {
@@ -45,6 +45,8 @@ struct FusionPlan {
 // `graph` holds primitives only (ExpandComposites has run).
 FusionPlan Fuse(const ir::Graph& graph);
 
+// True if every index of the gather is read whenever there is one: its other result dims are >= 1.
+bool ReadsEveryIndex(const ir::Graph& graph, ir::ValueId gather);
 // True for a matmul that the GEMM schedule takes: f32, constant right-hand side of rank 2.
 bool IsGemm(const ir::Graph& graph, ir::ValueId v);
 // True for a reduction that a row group takes: the last axis is among the reduced ones.

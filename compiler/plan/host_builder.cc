@@ -212,7 +212,7 @@ class HostBuilder {
                       [&](std::string* out, ValueId v) {
                         absl::StrAppend(out, std::string(ir::Name(c_.graph.node(v).op)));
                       }),
-        " -> ", c_.graph.ValueName(group.outputs.back()));
+        " -> ", c_.graph.ValueName(group.outputs.empty() ? group.anchor : group.outputs.back()));
     return AddKernel(*std::move(lowered), label, Name(group.kind));
   }
 

@@ -320,7 +320,7 @@ TEST(FoldConstantsTest, WhatWouldGrowStays) {
 c = constant(f32[2]{1, 2})
 output a = broadcast(c, shape=[1000, 2])
 output i = iota(shape=[3], axis=0, dtype=i32)
-output q = random(shape=[3], seed=1, distribution="normal", dtype=f32)
+output q = random(shape=[5000000], seed=1, distribution="normal", dtype=f32)
 output p = pad(c, low=[0], high=[10000], value=0)
 )",
                                  {FoldConstants});
