@@ -154,14 +154,23 @@ class Fuser {
     if (best != kNone) Join(v, best);
   }
 
+  static bool ReducesLastAxes(const Group& row) {
+    const size_t first = row.space.size() - row.axes.size();
+    for (size_t i = 0; i < row.axes.size(); ++i)
+      if (row.axes[i] != static_cast<int64_t>(first + i)) return false;
+    return true;
+  }
+
   bool Fits(ValueId v, ValueId operand, int g) {
     const Node& n = node(v);
     const Group& in = group(g);
     const bool elementwise = ir::Info(n.op).emission == Emission::kElementwise;
     if (in.kind == GroupKind::kRow) {
       if (IsArgmaxGroup(g)) return false;
-      if (elementwise)
-        return n.type.shape == in.space || n.type.shape == graph_.type(operand).shape;
+      // Values of the whole space are stored by their position in the row.
+      const bool full = n.type.shape == in.space;
+      if (full && !AreTrailing(in.axes, in.space.size())) return false;
+      if (elementwise) return full || n.type.shape == graph_.type(operand).shape;
       return IsRowBroadcast(graph_, v, in.space, in.axes);
     }
     if (building_[g].chain_end != operand || uses_[operand] != 1) return false;
@@ -408,6 +417,12 @@ bool IsRowReduction(const Graph& graph, ValueId v) {
   if (!IsReduction(n.op)) return false;
   const std::vector<int64_t> axes = ReducedAxes(n);
   return !axes.empty() && axes.back() == graph.type(n.operands[0]).rank() - 1;
+}
+
+bool AreTrailing(const std::vector<int64_t>& axes, size_t rank) {
+  for (size_t i = 0; i < axes.size(); ++i)
+    if (axes[i] != static_cast<int64_t>(rank - axes.size() + i)) return false;
+  return true;
 }
 
 bool ReadsEveryIndex(const Graph& graph, ValueId gather) {

@@ -45,6 +45,8 @@ struct FusionPlan {
 // `graph` holds primitives only (ExpandComposites has run).
 FusionPlan Fuse(const ir::Graph& graph);
 
+// True if `axes` (ascending) are the last ones of a shape of that rank.
+bool AreTrailing(const std::vector<int64_t>& axes, size_t rank);
 // True if every index of the gather is read whenever there is one: its other result dims are >= 1.
 bool ReadsEveryIndex(const ir::Graph& graph, ir::ValueId gather);
 // True for a matmul that the GEMM schedule takes: f32, constant right-hand side of rank 2.

@@ -224,6 +224,7 @@ class RowLowering {
 
  private:
   void Row(Dim row) {
+    row_ = row;
     row_values_.clear();
     row_coords_ = space_.RowCoords(row);
     EmitPerRow(-1, row);
@@ -284,7 +285,8 @@ class RowLowering {
     ElementEmitter e(scope_, VectorAxis{symbol, kLanes, mask, space_.length - j});
     for (const auto& [v, r] : row_values_) e.Define(v, r);
     const Coords coords = space_.ElementCoords(row_coords_, j);
-    const Dim flat = FlatIndex(scope_.MapShape(space_.shape), coords);
+    const Dim flat =
+        row_ * space_.length + j;  // of full values; then the reduced axes are the last
     // Kept values: computed and stored in the first pass that needs them, loaded in later ones.
     for (ValueId v : passes_.cached()) {
       const std::set<int>& needs = passes_.needs(v);
@@ -341,6 +343,7 @@ class RowLowering {
   PassPlan passes_;
   absl::flat_hash_map<ValueId, int> out_, scratch_, accumulators_;
   absl::flat_hash_map<ValueId, Reg> row_values_;
+  Dim row_;
   Coords row_coords_;
 };
 

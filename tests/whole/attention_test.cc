@@ -43,11 +43,12 @@ TEST_P(HiddenKeys, ValuesBehindAMaskMayBeInfiniteOrNaN) {
 
 INSTANTIATE_TEST_SUITE_P(
     All, HiddenKeys,
-    testing::Values("dim n in 1..200\nq: f32[n, 8]\nk: f32[n, 8]\nv: f32[n, 8]\n"
-                    "output attention(q, k, v, causal=true)\n",
-                    "dim n in 1..200\nq: f32[n, 8]\nk: f32[n, 8]\nv: f32[n, 8]\n"
-                    "m = iota(shape=[n, n], axis=1, dtype=i64) <= iota(shape=[n, n], axis=0, dtype=i64)\n"
-                    "output attention(q, k, v, m)\n"));
+    testing::Values(
+        "dim n in 1..200\nq: f32[n, 8]\nk: f32[n, 8]\nv: f32[n, 8]\n"
+        "output attention(q, k, v, causal=true)\n",
+        "dim n in 1..200\nq: f32[n, 8]\nk: f32[n, 8]\nv: f32[n, 8]\n"
+        "m = iota(shape=[n, n], axis=1, dtype=i64) <= iota(shape=[n, n], axis=0, dtype=i64)\n"
+        "output attention(q, k, v, m)\n"));
 
 }  // namespace
 }  // namespace lathe::whole

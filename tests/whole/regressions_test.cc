@@ -1,0 +1,45 @@
+// Programs that were once wrong, as small as they got.
+#include <gtest/gtest.h>
+
+#include "ir/samples.h"
+#include "tests/whole/harness.h"
+
+namespace lathe::whole {
+namespace {
+
+struct Program {
+  const char* name;
+  const char* text;
+  std::vector<std::vector<int64_t>> sizes;  // by symbol, calls in order
+};
+
+class Regression : public testing::TestWithParam<Program> {};
+
+TEST_P(Regression, IsRightAtTheseSizes) {
+  absl::StatusOr<ir::Graph> g = ir::Parse(GetParam().text);
+  ASSERT_TRUE(g.ok()) << g.status();
+  Engine engine({.threads = 1, .background_compiles = false});
+  absl::StatusOr<Function> f = CompileGraph(engine, *g);
+  ASSERT_TRUE(f.ok()) << f.status();
+  for (const std::vector<int64_t>& sizes : GetParam().sizes) {
+    const std::vector<Tensor> inputs = ir::SampleInputs(*g, sizes, 1, true);
+    absl::Status s = CheckCall(*f, *g, inputs, true, true);
+    EXPECT_TRUE(s.ok()) << s;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, Regression,
+    testing::Values(Program{"a_row_value_broadcast_back_over_axes_that_are_not_the_last",
+                            "dim n\nx: f32[n, 2, 2]\n"
+                            "m = min(x, axes=[0, 2], keep_dims=true, value=0)\n"
+                            "output broadcast(m, shape=[n, 2, 2], axes=[0, 1, 2])\n",
+                            {{3}, {1}, {0}, {3}}},
+                    Program{"a_gather_that_nobody_reads_still_looks_at_its_indices",
+                            "dim n\ndim m\nx: f32[n, m]\ni: i64[3]\n"
+                            "g = gather(x, i, axis=1)\noutput y = x\n",
+                            {{0, 0}, {2, 4}, {0, 0}}}),
+    [](const auto& info) { return std::string(info.param.name); });
+
+}  // namespace
+}  // namespace lathe::whole
