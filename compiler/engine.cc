@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "compiler/passes/pass.h"
 #include "compiler/specialize/specializer.h"
 #include "ir/expand.h"
@@ -13,6 +14,11 @@
 namespace lathe {
 
 Engine::Engine(EngineOptions options) : state_(std::make_shared<rt::EngineState>(options)) {
+  if (options.threads < 0) {
+    state_->broken = absl::InvalidArgumentError(
+        absl::StrCat("EngineOptions::threads is ", options.threads, "; wanted 0 or more"));
+    return;
+  }
   absl::StatusOr<std::shared_ptr<compiler::CompilerBackend>> backend =
       compiler::CompilerBackend::Create(options);
   if (backend.ok()) {

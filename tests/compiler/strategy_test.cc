@@ -22,6 +22,14 @@ absl::StatusOr<Program> TraceSoftmax() {
   return t.finish({softmax(matmul(t.input("x", f32, {batch, seq, 8}), t.constant(w)), -1)}, {"y"});
 }
 
+TEST(EngineOptionsTest, NumbersOfThreadsBelowZeroAndUnknownProcessorsAreRefused) {
+  for (const EngineOptions& options : {EngineOptions{.threads = -3}, EngineOptions{.cpu = "z80"}}) {
+    Engine engine(options);
+    EXPECT_EQ(engine.compile(TraceSoftmax()).status().code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_EQ(engine.counters().compiles, 0);
+  }
+}
+
 class StrategyTest : public testing::TestWithParam<std::pair<Strategy, int>> {};
 
 TEST_P(StrategyTest, VersionsAreMadeForSizesThatWereSeenAndAgreeWithTheGenericOne) {
