@@ -154,13 +154,6 @@ class Fuser {
     if (best != kNone) Join(v, best);
   }
 
-  static bool ReducesLastAxes(const Group& row) {
-    const size_t first = row.space.size() - row.axes.size();
-    for (size_t i = 0; i < row.axes.size(); ++i)
-      if (row.axes[i] != static_cast<int64_t>(first + i)) return false;
-    return true;
-  }
-
   bool Fits(ValueId v, ValueId operand, int g) {
     const Node& n = node(v);
     const Group& in = group(g);

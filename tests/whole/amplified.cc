@@ -40,9 +40,12 @@ class Nudger {
     }
     std::vector<ValueId> replacement(nudged_.num_nodes());
     for (ValueId v = 0; v < replacement.size(); ++v) replacement[v] = v;
-    for (const auto& [v, product] : products_) replacement[v] = product;
+    for (const Move& m : moves_) replacement[m.v] = m.sum;
     nudged_.ReplaceUses(replacement);
-    for (const auto& [v, product] : products_) nudged_.node(product).operands[0] = v;
+    for (const Move& m : moves_) {
+      nudged_.node(m.sum).operands[0] = m.v;
+      if (m.of == m.v) nudged_.node(m.move).operands[0] = m.v;
+    }
     return std::move(nudged_);
   }
 
@@ -56,28 +59,36 @@ class Nudger {
     return nodes;
   }
 
+  // v becomes v + scale * (v or, for gelu, whose bound has a part of its operand's size, that one).
   void Nudge(ValueId v, std::vector<ValueId>* nodes) {
-    const ir::ValueType type = graph_.type(v);
+    const ir::Node& n = graph_.node(v);
+    const auto append = [&](ir::Node node) {
+      nodes->push_back(nudged_.AppendNode(std::move(node)));
+      return nodes->back();
+    };
     pattern_ = pattern_ * 6364136223846793005u + 1442695040888963407u;
-    const double sign = (pattern_ >> 63) != 0 ? 1 : -1;
-    ir::Node factor{.op = ir::Op::k_constant}, wide{.op = ir::Op::k_broadcast};
-    factor.attrs.tensor = type.dtype == f32 ? Tensor::Scalar(static_cast<float>(1 + sign * 0x1p-21))
-                                            : Tensor::Scalar(1 + sign * 0x1p-50);
-    factor.type = {type.dtype, {}};
-    nodes->push_back(nudged_.AppendNode(factor));
-    wide.operands = {nodes->back()};
-    wide.attrs.shape = type.shape;
-    wide.type = type;
-    nodes->push_back(nudged_.AppendNode(wide));
-    ir::Node product{.op = ir::Op::k_mul, .operands = {v, nodes->back()}, .type = type};
-    nodes->push_back(nudged_.AppendNode(product));
-    products_.emplace_back(v, nodes->back());
+    const double scale =
+        ((pattern_ >> 63) != 0 ? 1 : -1) * (n.type.dtype == f32 ? 0x1p-21 : 0x1p-50);
+    ir::Node constant{.op = ir::Op::k_constant, .type = {n.type.dtype, {}}};
+    constant.attrs.tensor =
+        n.type.dtype == f32 ? Tensor::Scalar(static_cast<float>(scale)) : Tensor::Scalar(scale);
+    ir::Node wide{.op = ir::Op::k_broadcast, .operands = {append(constant)}, .type = n.type};
+    wide.attrs.shape = n.type.shape;
+    const ValueId of = n.op == ir::Op::k_gelu ? n.operands[0] : v;
+    const ValueId move =
+        append({.op = ir::Op::k_mul, .operands = {of, append(wide)}, .type = n.type});
+    const ValueId sum = append({.op = ir::Op::k_add, .operands = {v, move}, .type = n.type});
+    moves_.push_back({v, of, move, sum});
   }
+
+  struct Move {
+    ValueId v, of, move, sum;
+  };
 
   const ir::Graph& graph_;
   ir::Graph nudged_ = graph_.Clone();
   uint64_t pattern_;
-  std::vector<std::pair<ValueId, ValueId>> products_;  // of each nudged value
+  std::vector<Move> moves_;
 };
 
 double At(const Tensor& t, int64_t i) {
