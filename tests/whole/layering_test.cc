@@ -1,5 +1,5 @@
-// Who may include whom (DESIGN.md, "Folders and who may know whom"): the arrows between folders,
-// and which headers of others may be seen where.
+// Who may include whom (docs/architecture.md, "Folders and who may know whom"): the arrows between
+// folders, and which headers of others may be seen where.
 #include <gtest/gtest.h>
 
 #include <filesystem>
