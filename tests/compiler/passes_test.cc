@@ -497,7 +497,9 @@ output y = relu(x)
   EXPECT_THAT(text, HasSubstr("gather"));
   EXPECT_THAT(text, Not(HasSubstr("exp")));
   for (ir::ValueId v = 0; v < g.num_nodes(); ++v) {
-    if (g.node(v).op == ir::Op::k_constant) EXPECT_EQ(g.node(v).attrs.tensor.num_elements(), 0);
+    if (g.node(v).op == ir::Op::k_constant) {
+      EXPECT_EQ(g.node(v).attrs.tensor.num_elements(), 0);
+    }
   }
   EXPECT_EQ(context.rewrites["dead nodes"], 2);
 }
@@ -635,7 +637,9 @@ TEST(RandomGraphTest, EveryOpOccursAndGraphsRepeat) {
   for (uint64_t seed = 0; seed < 1500; ++seed) {
     const ir::Graph g = fuzz::RandomGraph(seed);
     for (ir::ValueId v = 0; v < g.num_nodes(); ++v) seen.insert(ir::Name(g.node(v).op));
-    if (seed % 50 == 0) EXPECT_EQ(ir::Print(g), ir::Print(fuzz::RandomGraph(seed)));
+    if (seed % 50 == 0) {
+      EXPECT_EQ(ir::Print(g), ir::Print(fuzz::RandomGraph(seed)));
+    }
   }
   for (const ir::OpInfo& op : ir::AllOps()) EXPECT_TRUE(seen.contains(op.name)) << op.name;
 }

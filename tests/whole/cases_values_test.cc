@@ -458,7 +458,9 @@ TEST(Cases, T4_AnEngineDestroyedWhileItCompiles) {
       absl::StatusOr<Function> f =
           engine.compile(t.finish({matmul(y, t.constant(Counted({40, 8})))}, {"z"}));
       ASSERT_TRUE(f.ok()) << f.status();
-      if (round != 0) ASSERT_TRUE(f->prepare().ok());
+      if (round != 0) {
+        ASSERT_TRUE(f->prepare().ok());
+      }
       if (round > 1) survivors.push_back(*f);
       if (round == 3) f->wait_for_versions();
     }
