@@ -92,7 +92,7 @@ absl::Status FunctionState::Bind(absl::Span<const Tensor> inputs, ContextState& 
   }
   for (const EntryPlan::Derived& d : plan_.derived) {
     int64_t* slots = context.derive_slots.data();
-    std::memcpy(slots, bound, symbols * sizeof(int64_t));
+    std::copy_n(bound, symbols, slots);
     if (d.rest.Run(slots) >= 0) return plan_.InputError(inputs);
     const size_t s = static_cast<size_t>(d.symbol);
     bound[s] = slots[d.slot];
@@ -116,14 +116,13 @@ absl::Status FunctionState::Bind(absl::Span<const Tensor> inputs, ContextState& 
 }
 
 absl::Status FunctionState::Resolve(const Tensor* inputs, ContextState& context) const {
-  const size_t symbols = context.bound.size();
   const VersionTable& table = *context.published->table;
   int64_t* table_slots = context.table_slots.data();
-  const bool same = context.resolved &&
-                    std::memcmp(context.bound.data(), table_slots, symbols * sizeof(int64_t)) == 0;
+  const bool same =
+      context.resolved && std::equal(context.bound.begin(), context.bound.end(), table_slots);
   if (!same) {
     context.resolved = context.placed = false;
-    std::memcpy(table_slots, context.bound.data(), symbols * sizeof(int64_t));
+    std::copy(context.bound.begin(), context.bound.end(), table_slots);
     LATHE_RETURN_IF_ERROR(table.Run(table_slots));
   }
   if (inputs != nullptr) {
@@ -156,7 +155,7 @@ absl::Status FunctionState::Resolve(const Tensor* inputs, ContextState& context)
   const RunPlan& plan = context.plan();
   const dim::DimProgram& dims = plan.version->program.dims;
   int64_t* slots = context.slots.data();
-  std::memcpy(slots, context.bound.data(), symbols * sizeof(int64_t));
+  std::copy(context.bound.begin(), context.bound.end(), slots);
   if (int bad = dims.Run(slots); bad >= 0) return dims.Explain(bad, slots);
   for (size_t i = 0; i < plan.size_slots.size(); ++i) context.sizes[i] = slots[plan.size_slots[i]];
   context.resolved = true;
