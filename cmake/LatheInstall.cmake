@@ -2,7 +2,7 @@
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
-set(LATHE_PARTS lathe_dim lathe_ir lathe_runtime lathe_kernel lathe_llvm lathe_cuda lathe_compiler)
+set(LATHE_PARTS lathe_dim_check lathe_dim lathe_ir lathe_runtime lathe_kernel lathe_llvm lathe_cuda lathe_compiler)
 install(TARGETS ${LATHE_PARTS} EXPORT lathe_targets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}/lathe)
 target_include_directories(lathe INTERFACE $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 install(TARGETS lathe EXPORT lathe_targets)
