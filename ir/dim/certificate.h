@@ -54,7 +54,7 @@ class ProofWriter {
   int Multiply(int a, int b);
   int Square(const check::Poly& e);
   int Quotient(int32_t atom, bool upper, int sign = -1);  // upper: a bounds q from above
-  int Definition(int32_t atom, int nonzero = -1);
+  int Definition(int32_t atom);
   int Bound(int32_t atom, bool second);
   int Select(int32_t atom, int order);
   int Cases(int source, const std::vector<std::pair<int, int>>& cases);

@@ -22,8 +22,8 @@ using Poly = std::map<Mono, Int>;   // without zeros
 enum class AtomKind : uint8_t {
   kSymbol,    // symbol
   kFloorDiv,  // a // b
-  kMod,       // a % b == a - b * (a // b)
-  kCeilDiv,   // -((-a) // b)
+  kMod,       // a % b == a - b * (a // b), also for b == 0
+  kCeilDiv,   // -((-a) // b), likewise
   kMin,
   kMax,
   kProduct,  // a * b
@@ -68,18 +68,19 @@ enum class Rule : uint8_t {
   kSquare,       // multipliers[0]^2 >= 0
   kQuotient,     // atom `index` is q = a // b; p: b - 1 >= 0 or -b - 1 >= 0, none if b is constant
                  //   b > 0: a - b*q >= 0 or b*q + b - 1 - a >= 0; b < 0 alike with signs changed
-  kDefinition,   // atom `index` is m = a % b, c = ceildiv(a, b) or a product, which is written
-                 //   through the atom `other`, a // b or (-a) // b; p as in kQuotient or b != 0
-  kBound,        // min(a, b) <= a, min(a, b) <= b, a <= max(a, b), b <= max(a, b)
-  kSelect,       // p: a <= b or b <= a  |-  min(a, b) == a or b; max alike
-  kCases,        // p: [source,] then an assumption and a conclusion that it leads to for each case;
-                 //   |- the common conclusion. Cases: without source d >= 0 and -d - 1 >= 0; of
-                 //   e != 0: e - 1 >= 0 and -e - 1 >= 0; of e in set: e - v == 0 for each v
+  kDefinition,   // atom `index` is m = a % b, c = ceildiv(a, b) or x = a * b, and `other` is the
+                // atom a // b or (-a) // b: m - a + b * other == 0, c + other == 0, x - a*b == 0
+  kBound,   // min(a, b) <= a, min(a, b) <= b, a <= max(a, b), b <= max(a, b)
+  kSelect,  // p: a <= b or b <= a  |-  min(a, b) == a or b; max alike
+  kCases,   // p: [source,] then an assumption and a conclusion that it leads to for each case;
+            //   |- the common conclusion. Cases: without source d >= 0 and -d - 1 >= 0; of
+            //   e != 0: e - 1 >= 0 and -e - 1 >= 0; of e in set: e - v == 0 for each v
   kContradiction,  // p: an assumption, and false which it leads to  |-  its opposite
   kAbsurd,         // p: false  |-  anything
   kMember,         // p: e - v == 0  |-  e in set, if v is a member
-  kEnumerate,      // p: what bounds the symbols, and statements; every point within the bounds at
-                   //   which all p hold was tried, and the conclusion is true there
+  kEnumerate,      // p: bounds of symbols (k*x + c >= 0, x + c in set, x == rest, which binds x, or
+               // gives its residue), and other statements. Every point within the bounds at which
+               // all p hold was tried, and the conclusion is true there
 };
 
 struct Step {
