@@ -4,6 +4,7 @@
 // node's index is the value's id. Blocks list nodes in a topological order; blocks of an `if` may
 // use values of enclosing blocks.
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -58,6 +59,8 @@ struct Attrs {
   bool causal = false;              // attention, aligned bottom-right
   bool empty_row_nan = false;       // attention: NaN instead of 0 for a row with nothing to see
   std::string name;                 // input
+  std::optional<Shape> elements;    // input: symbols that its elements give, row-major
+  std::optional<Shape> offsets;     // input: the offsets of a ragged dim: {total, max} (ragged.h)
   Tensor tensor;                    // constant
 };
 
@@ -128,6 +131,8 @@ absl::Status Verify(const Graph& graph);
 
 // Text form; Parse(Print(g)) prints the same. See docs/text_form.md for the grammar.
 std::string Print(const Graph& graph);
+// The same with `comment(v)` behind the line of each value, if it isn't empty.
+std::string Print(const Graph& graph, const std::function<std::string(ValueId)>& comment);
 absl::StatusOr<Graph> Parse(std::string_view text, std::string_view file_name = "");
 
 // Structural equality up to value numbering (names, types, attributes, constants' contents).

@@ -19,7 +19,8 @@ using dim::SymbolId;
 
 class Printer {
  public:
-  explicit Printer(const Graph& graph) : graph_(graph), labels_(graph.num_nodes()) {
+  Printer(const Graph& graph, const std::function<std::string(ValueId)>* comment)
+      : graph_(graph), comment_(comment), labels_(graph.num_nodes()) {
     // Inputs stand where they were made, unless that isn't the order of the call.
     std::vector<ValueId> in_body;
     for (const ValueId v : graph.body.nodes) {
@@ -110,7 +111,8 @@ class Printer {
       const Node& n = graph_.node(v);
       AddSymbols(n.type.shape);
       const Attrs& a = n.attrs;
-      if (a.shape.has_value()) AddSymbols(*a.shape);
+      for (const auto* shape : {&a.shape, &a.elements, &a.offsets})
+        if (shape->has_value()) AddSymbols(**shape);
       if (a.dim.has_value()) AddSymbols(*a.dim);
       if (a.claim.has_value()) AddSymbols(Shape{a.claim->lhs, a.claim->rhs});
       for (const auto* list : {&a.starts, &a.limits, &a.low, &a.high}) AddSymbols(*list);
@@ -193,6 +195,14 @@ class Printer {
       PrintIf(n, indent);
     } else if (n.op != Op::k_input) {
       PrintCall(n);
+    } else if (n.attrs.elements.has_value()) {
+      absl::StrAppend(&out_, " = input(elements=", lathe::ToString(*n.attrs.elements), ")");
+    } else if (n.attrs.offsets.has_value()) {
+      absl::StrAppend(&out_, " = input(offsets=", lathe::ToString(*n.attrs.offsets), ")");
+    }
+    if (comment_ != nullptr) {
+      const std::string text = (*comment_)(v);
+      if (!text.empty()) absl::StrAppend(&out_, "  # ", text);
     }
     out_ += "\n";
   }
@@ -242,6 +252,7 @@ class Printer {
   }
 
   const Graph& graph_;
+  const std::function<std::string(ValueId)>* comment_;
   std::vector<std::string> labels_;  // by value; empty for values in no block
   absl::flat_hash_set<SymbolId> used_;
   bool inputs_first_ = false;
@@ -250,6 +261,10 @@ class Printer {
 
 }  // namespace
 
-std::string Print(const Graph& graph) { return Printer(graph).Run(); }
+std::string Print(const Graph& graph) { return Printer(graph, nullptr).Run(); }
+
+std::string Print(const Graph& graph, const std::function<std::string(ValueId)>& comment) {
+  return Printer(graph, &comment).Run();
+}
 
 }  // namespace lathe::ir

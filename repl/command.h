@@ -64,6 +64,9 @@ absl::StatusOr<Answer> TimeCommand(Session& session, const CommandLine& line);
 // commands_memory.cc
 absl::StatusOr<Answer> PeakCommand(Session& session, const CommandLine& line);
 absl::StatusOr<Answer> FitCommand(Session& session, const CommandLine& line);
+// commands_bounds.cc
+absl::StatusOr<Answer> BoundsCommand(Session& session, const CommandLine& line);
+absl::StatusOr<Answer> ExceedsCommand(Session& session, const CommandLine& line);
 // commands_code.cc
 absl::StatusOr<Answer> WhyCommand(Session& session, const CommandLine& line);
 absl::StatusOr<Answer> IrCommand(Session& session, const CommandLine& line);

@@ -3,6 +3,7 @@
 #include "codegen/cuda/cuda_text.h"
 #include "compiler/lower/lower.h"
 #include "compiler/specialize/specializer.h"
+#include "ir/bounds.h"
 #include "ir/status_macros.h"
 #include "repl/command.h"
 #include "repl/session.h"
@@ -117,14 +118,26 @@ absl::StatusOr<Answer> WhyCommand(Session& session, const CommandLine& line) {
   LATHE_ASSIGN_OR_RETURN(const std::string why, target.compiled->function.explain(target.sizes));
   LATHE_ASSIGN_OR_RETURN(const std::vector<int64_t> symbols, SymbolsOf(target));
   LATHE_ASSIGN_OR_RETURN(const auto version, VersionFor(*target.compiled, symbols));
-  return Answer{why, {{"why", why}, {"version", version->name}}};
+  LATHE_ASSIGN_OR_RETURN(const std::string decisions,
+                         target.compiled->function.explain_json(target.sizes));
+  return Answer{why,
+                {{"why", why}, {"version", version->name}, {"decisions", Json::parse(decisions)}}};
 }
 
 absl::StatusOr<Answer> IrCommand(Session& session, const CommandLine& line) {
-  LATHE_ASSIGN_OR_RETURN(const Target target, ReadTarget(session, line, {.stage = true}));
+  LATHE_ASSIGN_OR_RETURN(const Target target,
+                         ReadTarget(session, line, {.stage = true, .others = 1}));
+  const bool with_facts = !target.others.empty();
+  if (with_facts && target.others[0].text != "facts") {
+    return session.Error(target.others[0].at,
+                         absl::StrCat("found ", Quoted(target.others[0].text), ", wanted facts"));
+  }
   const CompiledValue& compiled = *target.compiled;
+  const ir::Graph& graph =
+      target.stage == "traced" ? *compiled.traced : compiled.function.state()->graph();
   const std::string text =
-      ir::Print(target.stage == "traced" ? *compiled.traced : compiled.function.state()->graph());
+      with_facts ? ir::Print(graph, [&](ir::ValueId v) { return ir::SizesText(graph, v); })
+                 : ir::Print(graph);
   return Answer{text, {{"ir", text}}};
 }
 

@@ -5,9 +5,11 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "ir/dim/facts.h"
+#include "ir/provenance.h"
 #include "ir/status_macros.h"
 #include "repl/command.h"
 #include "repl/session.h"
+#include "repl/target.h"
 
 namespace lathe::repl {
 namespace {
@@ -63,6 +65,58 @@ dim::Answer ProveAll(const dim::FactSet& facts, const std::vector<Claim>& claims
   return all;
 }
 
+// "y.1": a value and one of its axes.
+struct AxisOf {
+  ir::ValueId value = 0;
+  int axis = 0;
+};
+
+// Nothing if the word isn't of that form, or names no value.
+absl::StatusOr<std::optional<AxisOf>> ReadAxis(Session& session,
+                                               const CommandLine::Word& word,
+                                               std::string_view rest) {
+  const size_t dot = rest.rfind('.');
+  int64_t axis = 0;
+  if (dot == rest.npos || !ReadInteger(rest.substr(dot + 1), &axis)) return std::nullopt;
+  CommandLine::Word name{std::string(rest.substr(0, dot)), std::nullopt, word.at};
+  const absl::StatusOr<ir::ValueId> value = session.FindValue(name);
+  if (!value.ok()) return std::nullopt;
+  const int rank = session.graph().type(*value).rank();
+  if (axis < -rank || axis >= rank) {
+    return session.Error(word.at, absl::StrCat(name.text, " has ", rank, " axes; found ", axis));
+  }
+  return AxisOf{*value, static_cast<int>(axis < 0 ? axis + rank : axis)};
+}
+
+std::string OriginsText(const ir::Graph& graph, const AxisOf& of) {
+  std::string text;
+  for (const ir::DimOrigin& origin : ir::OriginsOf(graph, of.value, of.axis)) {
+    absl::StrAppend(&text, std::string(2 * static_cast<size_t>(origin.depth), ' '), origin.text,
+                    "\n");
+  }
+  return text;
+}
+
+// Each bound of a size with the facts that it follows from.
+std::string ReasonsText(const dim::FactSet& facts, Dim d) {
+  std::vector<Claim> known;
+  const dim::Interval range = facts.Range(d);
+  if (range.min != dim::kUnboundedMin) known.push_back(Dim(range.min) <= d);
+  if (range.max != dim::kUnboundedMax) known.push_back(d <= Dim(range.max));
+  const dim::Congruence residue = facts.CongruenceOf(d);
+  if (residue.modulus > 1) known.push_back(Eq(Mod(d, residue.modulus), residue.remainder));
+  std::string text;
+  for (const Claim& claim : known) {
+    const dim::Answer answer = facts.Prove(claim);
+    if (answer.verdict != dim::Verdict::kProved) continue;
+    absl::StrAppend(&text, claim.ToString(), answer.used.empty() ? ", a size is >= 0\n" : " by\n");
+    for (const dim::FactId id : answer.used) {
+      absl::StrAppend(&text, "  ", FactText(facts.facts()[static_cast<size_t>(id)]));
+    }
+  }
+  return text;
+}
+
 }  // namespace
 
 absl::StatusOr<Answer> ShapeCommand(Session& session, const CommandLine& line) {
@@ -79,16 +133,34 @@ absl::StatusOr<Answer> ShapeCommand(Session& session, const CommandLine& line) {
 
 absl::StatusOr<Answer> FactsCommand(Session& session, const CommandLine& line) {
   std::string text;
-  if (line.rest().empty()) {
-    for (const dim::Fact& fact : session.graph().facts().facts()) text += FactText(fact);
+  Json json = Json::object();
+  const dim::FactSet& facts = session.graph().facts();
+  std::string_view rest = line.rest();
+  const bool why = line.words().size() > 1 && line.words().back().text == "why";
+  if (why) rest = rest.substr(0, rest.find_last_not_of(" \t,", rest.size() - 4) + 1);
+  if (rest.empty()) {
+    for (const dim::Fact& fact : facts.facts()) text += FactText(fact);
   } else {
-    const absl::StatusOr<Dim> d = session.text().ParseDim(line.rest());
-    if (!d.ok()) return InArgument(session, line, d.status());
-    text = session.graph().facts().Describe(*d);
+    absl::StatusOr<Dim> d = session.text().ParseDim(rest);
+    std::optional<AxisOf> axis;
+    if (!d.ok()) {
+      LATHE_ASSIGN_OR_RETURN(axis, ReadAxis(session, line.words()[0], rest));
+    }
+    if (!d.ok() && !axis) return InArgument(session, line, d.status());
+    if (axis) d = session.graph().type(axis->value).shape[static_cast<size_t>(axis->axis)];
+    if (axis || why) json["dim"] = d->ToString();
+    if (axis) text = absl::StrCat(std::string(rest), " = ", d->ToString(), "\n");
+    text += facts.Describe(*d);
+    if (why) {
+      std::string reasons = axis ? OriginsText(session.graph(), *axis) : "";
+      reasons += ReasonsText(facts, *d);
+      json["why"] = LinesOf(reasons);
+      text += reasons;
+    }
   }
-  Json lines = LinesOf(text);
+  json["facts"] = LinesOf(text);
   if (text.empty()) text = "nothing is known";
-  return Answer{text, {{"facts", std::move(lines)}}};
+  return Answer{text, std::move(json)};
 }
 
 absl::StatusOr<Answer> ProveCommand(Session& session, const CommandLine& line) {

@@ -25,14 +25,9 @@ absl::StatusOr<Answer> FitCommand(Session& session, const CommandLine& line) {
                                         ? absl::StrCat(symbol.text, " is given already")
                                         : absl::StrCat("there is no size '", symbol.text, "'"));
   }());
-  const std::optional<int64_t> bytes = ReadMemorySize(target.others[1].text);
-  if (!bytes) {
-    return session.Error(target.others[1].at, absl::StrCat(Quoted(target.others[1].text),
-                                                           " is no amount of memory; wanted one "
-                                                           "such as 8GiB, 500MB, 4096"));
-  }
+  LATHE_ASSIGN_OR_RETURN(const int64_t bytes, ReadBytes(session, target.others[1]));
   LATHE_ASSIGN_OR_RETURN(const int64_t value,
-                         target.compiled->function.largest(symbol.text, target.sizes, *bytes));
+                         target.compiled->function.largest(symbol.text, target.sizes, bytes));
   return Answer{absl::StrCat(symbol.text, " = ", value), {{"value", value}}};
 }
 

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "ir/status_macros.h"
+#include "repl/memory_size.h"
 #include "runtime/context_state.h"
 #include "runtime/function_state.h"
 
@@ -149,6 +150,14 @@ class Reader {
 };
 
 }  // namespace
+
+absl::StatusOr<int64_t> ReadBytes(const Session& session, const CommandLine::Word& word) {
+  const std::optional<int64_t> bytes = ReadMemorySize(word.text);
+  if (bytes) return *bytes;
+  return session.Error(word.at, absl::StrCat(Quoted(word.text),
+                                             " is no amount of memory; wanted one such as 8GiB, "
+                                             "500MB, 4096"));
+}
 
 bool ReadInteger(std::string_view text, int64_t* number) {
   const auto [at, error] = std::from_chars(text.data(), text.data() + text.size(), *number);

@@ -39,6 +39,9 @@ absl::StatusOr<std::vector<int64_t>> SymbolsOf(const Target& target);
 absl::StatusOr<std::shared_ptr<const rt::Version>> VersionFor(const CompiledValue& compiled,
                                                               const std::vector<int64_t>& symbols);
 
+// "8GiB" as bytes; an error that names the word if it is none.
+absl::StatusOr<int64_t> ReadBytes(const Session& session, const CommandLine::Word& word);
+
 // The whole of `text` as a number.
 bool ReadInteger(std::string_view text, int64_t* number);
 

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "ir/status_macros.h"
 
 namespace lathe::rt {
@@ -15,53 +15,44 @@ class Explainer {
   Explainer(const FunctionState& function, const ContextState& context)
       : function_(function), context_(context), table_(*context.published->table) {}
 
-  std::string Text() {
+  Explanation Run() {
     Sizes();
-    Chosen();
-    Others();
-    Groups();
+    Versions();
     Memory();
-    return std::move(text_);
+    return std::move(e_);
   }
 
  private:
   void Sizes() {
+    const EntryPlan& plan = function_.plan();
     std::vector<dim::SymbolId> all(context_.bound.size());
     std::iota(all.begin(), all.end(), 0);
-    absl::StrAppend(&text_, "function ", function_.graph().name);
-    if (!all.empty()) {
-      absl::StrAppend(&text_, " with ", function_.plan().Describe(all, context_.bound));
-    }
-    absl::StrAppend(&text_, "\n");
-    for (const EntryPlan::Check& check : function_.plan().checks) {
-      absl::StrAppend(&text_, "  holds: ", check.text, "\n");
-    }
+    e_.function = function_.graph().name;
+    if (!all.empty()) e_.described = plan.Describe(all, context_.bound);
+    for (size_t s = 0; s < all.size(); ++s) e_.sizes[plan.symbol_names[s]] = context_.bound[s];
+    for (const EntryPlan::Check& check : plan.checks) e_.checked.push_back(check.text);
+    e_.facts = function_.facts();
   }
 
   const Version& version(size_t i) const { return *table_.versions()[i]; }
 
-  void Chosen() {
+  void Versions() {
     const size_t chosen = static_cast<size_t>(context_.version);
-    absl::StrAppend(&text_, "version \"", version(chosen).name, "\": ", version(chosen).why, "\n");
-    if (context_.published->pinned == context_.version) {
-      absl::StrAppend(&text_, "  pinned: it wins wherever its guard holds\n");
-    }
+    e_.version = version(chosen).name;
+    e_.why = version(chosen).why;
+    e_.pinned = context_.published->pinned == context_.version;
     for (const VersionTable::GuardClaim& claim : table_.guard(chosen)) {
-      absl::StrAppend(&text_, "  guard holds: ", claim.text, "\n");
+      e_.guard.push_back(claim.text);
     }
+    for (size_t v = 0; v < table_.versions().size(); ++v) {
+      if (v != chosen) e_.others.push_back({version(v).name, WhyNot(v)});
+    }
+    e_.failed_builds = function_.BuildFailures();
+    e_.code_bytes = version(chosen).code_bytes;
+    e_.kernels = version(chosen).groups;
   }
 
   // Guards are evaluated for these sizes by the table's program.
-  void Others() {
-    for (size_t v = 0; v < table_.versions().size(); ++v) {
-      if (static_cast<int>(v) == context_.version) continue;
-      absl::StrAppend(&text_, "not \"", version(v).name, "\": ", WhyNot(v), "\n");
-    }
-    for (const std::string& failure : function_.BuildFailures()) {
-      absl::StrAppend(&text_, "not built: ", failure, "\n");
-    }
-  }
-
   std::string WhyNot(size_t v) const {
     for (const VersionTable::GuardClaim& claim : table_.guard(v)) {
       if (context_.table_slots[static_cast<size_t>(claim.slot)] != 0) continue;
@@ -78,49 +69,36 @@ class Explainer {
                         version(static_cast<size_t>(context_.version)).order);
   }
 
-  void Groups() {
-    const Version& chosen = *context_.plan().version;
-    absl::StrAppend(&text_, chosen.program.kernels.size(), " kernels in ", chosen.groups.size(),
-                    " groups, ", chosen.code_bytes, " bytes of code\n");
-    for (const GroupReport& group : chosen.groups) {
-      absl::StrAppend(&text_, "  ", group.label, " [", group.kind, "] family ", group.family,
-                      ", kernel ", group.kernel_key.substr(0, group.kernel_key.find(' ')), "\n");
-      if (!group.schedule.empty()) absl::StrAppend(&text_, "    schedule: ", group.schedule, "\n");
-      for (const std::string& answer : group.answers) {
-        absl::StrAppend(&text_, "    ", answer, "\n");
-      }
-    }
-  }
-
   void Memory() {
-    const int64_t arena = FunctionState::ArenaBytes(context_);
-    const int64_t outputs = FunctionState::OutputBytes(context_);
-    absl::StrAppend(&text_, "memory: arena ", arena, " bytes, outputs ", outputs, " bytes, peak ",
-                    arena + outputs, " bytes\n");
+    const auto slot = [&](int32_t i) { return context_.slots[static_cast<size_t>(i)]; };
+    e_.arena_bytes = FunctionState::ArenaBytes(context_);
+    e_.output_bytes = FunctionState::OutputBytes(context_);
     const HostProgram& program = context_.plan().version->program;
+    for (const ArenaValue& value : program.values) {
+      e_.arena.push_back({value.label, slot(value.bytes_slot), slot(value.offset_slot),
+                          value.first_step, value.last_step});
+    }
     for (const OutputSpec& output : program.outputs) {
-      std::vector<int64_t> shape;
-      for (int32_t slot : output.shape_slots) {
-        shape.push_back(context_.slots[static_cast<size_t>(slot)]);
-      }
-      absl::StrAppend(&text_, "  output ", output.name, ": ", Name(output.dtype), "[",
-                      absl::StrJoin(shape, ", "), "]\n");
+      Explanation::Output& out = e_.outputs.emplace_back();
+      out.name = output.name;
+      out.dtype = Name(output.dtype);
+      for (const int32_t s : output.shape_slots) out.shape.push_back(slot(s));
     }
   }
 
   const FunctionState& function_;
   const ContextState& context_;
   const VersionTable& table_;
-  std::string text_;
+  Explanation e_;
 };
 
 }  // namespace
 
-absl::StatusOr<std::string> Explain(const FunctionState& function, const Sizes& sizes) {
+absl::StatusOr<Explanation> Explain(const FunctionState& function, const lathe::Sizes& sizes) {
   LATHE_ASSIGN_OR_RETURN(std::vector<int64_t> symbols, function.SymbolValues(sizes));
   ContextState context;
   LATHE_RETURN_IF_ERROR(function.ResolveSizes(context, symbols));
-  return Explainer(function, context).Text();
+  return Explainer(function, context).Run();
 }
 
 }  // namespace lathe::rt

@@ -2,6 +2,7 @@
 #include "absl/strings/str_cat.h"
 #include "ir/status_macros.h"
 #include "lathe/engine.h"
+#include "runtime/exceed.h"
 #include "runtime/explain.h"
 #include "runtime/function_state.h"
 #include "runtime/largest.h"
@@ -59,7 +60,17 @@ absl::StatusOr<int64_t> Function::largest(const std::string& symbol, const Sizes
 }
 
 absl::StatusOr<std::string> Function::explain(const Sizes& sizes) const {
-  return rt::Explain(*state_, sizes);
+  LATHE_ASSIGN_OR_RETURN(const rt::Explanation explanation, rt::Explain(*state_, sizes));
+  return explanation.Text();
+}
+
+absl::StatusOr<std::string> Function::explain_json(const Sizes& sizes) const {
+  LATHE_ASSIGN_OR_RETURN(const rt::Explanation explanation, rt::Explain(*state_, sizes));
+  return explanation.Json();
+}
+
+absl::StatusOr<MemoryAnswer> Function::could_exceed(int64_t bytes) const {
+  return rt::CouldExceed(*state_, bytes);
 }
 
 std::vector<Function::VersionInfo> Function::versions() const {

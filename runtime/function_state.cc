@@ -28,6 +28,11 @@ absl::StatusOr<std::shared_ptr<FunctionState>> FunctionState::Make(
     const dim::FactSet& facts = graph->facts();
     f->domains_.push_back({facts.Range(symbol), facts.CongruenceOf(symbol), facts.Values(symbol)});
   }
+  for (const dim::Fact& fact : graph->facts().facts()) {
+    const std::string& where = fact.source.where;
+    f->fact_texts_.push_back({fact.claim.ToString(), dim::Name(fact.standing),
+                              absl::StrCat(fact.source.what, where.empty() ? "" : " at ", where)});
+  }
   f->plan_ = std::move(plan);
   f->observing_ = builder->ObservesSizes() && engine->options.background_compiles &&
                   options.strategy != Strategy::kFullDynamic && options.max_versions > 1;
@@ -186,6 +191,30 @@ std::shared_ptr<const Published> FunctionState::published() const {
   const Published* current = current_.load(std::memory_order_acquire);
   if (current == nullptr) return nullptr;
   return std::shared_ptr<const Published>(publications_, current);
+}
+
+FunctionState::PeakAnswer FunctionState::ProvePeak(const Version& version, int64_t bytes) const {
+  std::lock_guard lock(build_mutex_);
+  dim::FactSet facts = graph_->facts();
+  for (const Claim& claim : version.guard) {
+    // A guard that contradicts the facts serves no call.
+    if (!facts.Add(claim, dim::Standing::kDeclared, {"guard of " + version.name, ""}).ok()) {
+      return {dim::Verdict::kProved, {}, {}, ""};
+    }
+  }
+  // Symbols made later, such as the worker count, aren't sizes of a call: they get their value.
+  absl::flat_hash_map<dim::SymbolId, Dim> workers;
+  for (dim::SymbolId s : dim::FreeSymbols(version.peak)) {
+    if (s >= plan_.symbols.size()) workers[s] = engine_->pool.threads();
+  }
+  const Dim peak = dim::Substitute(version.peak, workers, graph_->dims());
+  const dim::Answer found = facts.Prove(peak <= Dim(bytes), /*use_required=*/true);
+  PeakAnswer answer{found.verdict, {}, found.witness, found.hint};
+  answer.symbols.resize(found.verdict == dim::Verdict::kRefuted ? plan_.symbols.size() : 0);
+  for (const dim::FactId id : found.used) {
+    answer.facts.push_back(facts.facts()[static_cast<size_t>(id)].claim.ToString());
+  }
+  return answer;
 }
 
 double FunctionState::ReadySeconds(const Version* version) const {

@@ -62,6 +62,21 @@ class FunctionState {
     std::vector<int64_t> values;  // all, if they are few
   };
   const std::vector<Domain>& domains() const { return domains_; }
+  // Is the version's peak within `bytes` for all sizes that the facts and its guard admit? Waits
+  // for a build under way.
+  struct PeakAnswer {
+    dim::Verdict verdict = dim::Verdict::kUnknown;
+    std::vector<std::string> facts;  // proved
+    std::vector<int64_t> symbols;    // refuted: a value a symbol of the plan
+    std::string hint;                // unknown
+  };
+  PeakAnswer ProvePeak(const Version& version, int64_t bytes) const;
+  // What the program knows of its sizes, as text; made once, because the graph's dims may be in
+  // use.
+  struct FactText {
+    std::string claim, standing, source;
+  };
+  const std::vector<FactText>& facts() const { return fact_texts_; }
   // Seconds after the engine's birth at which the version was published; builds that failed.
   double ReadySeconds(const Version* version) const;
   std::vector<std::string> BuildFailures() const;
@@ -106,9 +121,11 @@ class FunctionState {
   EntryPlan plan_;
   std::vector<uint32_t> input_headers_;  // HeaderOf each input
   std::vector<Domain> domains_;
+  std::vector<FactText> fact_texts_;
   CompileOptions options_;
 
-  std::mutex build_mutex_;  // one build at a time; guards up to the next blank line, as each below
+  mutable std::mutex
+      build_mutex_;  // one build at a time; guards up to the next blank line, as each below
   std::unique_ptr<VersionBuilder> builder_;
   bool proposed_ = false;
 

@@ -71,6 +71,17 @@ struct EngineCounters {
   int64_t versions_built = 0, versions_swapped = 0;
 };
 
+// Whether any admitted call could need more than an amount of memory.
+struct MemoryAnswer {
+  enum class Verdict { kNo, kYes, kUnknown };
+  Verdict verdict = Verdict::kUnknown;
+  Sizes sizes;                     // yes: sizes at which it does
+  int64_t peak_bytes = 0;          // yes: what a call of these sizes needs
+  std::vector<std::string> facts;  // no: the facts that keep it below
+  std::string hint;                // unknown: a fact that would decide it, if one is known
+  std::string formula;             // arena and outputs of the generic version
+};
+
 // Memory for calls, reused between them. One thread at a time; cheap to keep one per thread.
 class Context {
  public:
@@ -110,8 +121,12 @@ class Function {
   // The largest value of `symbol`, others given, whose peak stays within `bytes`.
   absl::StatusOr<int64_t> largest(const std::string& symbol, const Sizes& others,
                                   int64_t bytes) const;
-  // Version, facts, why the others lost, kernels, bytes: for people.
+  // "Could a call exceed this?" no with a proof, yes with sizes, or unknown. After prepare.
+  absl::StatusOr<MemoryAnswer> could_exceed(int64_t bytes) const;
+  // Version, facts, why the others lost, kernels, bytes of each value: for people, and as one JSON
+  // object for programs.
   absl::StatusOr<std::string> explain(const Sizes& sizes) const;
+  absl::StatusOr<std::string> explain_json(const Sizes& sizes) const;
 
   struct VersionInfo {
     std::string name, why;
