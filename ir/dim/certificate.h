@@ -5,9 +5,12 @@
 //   absl::StatusOr<Proof> proof = Certify(facts, claim);
 //   check::Check(proof->problem, proof->certificate).ok()
 //   std::cout << check::ToString(proof->problem, proof->certificate);
+#include <map>
+#include <set>
+#include <tuple>
+#include <utility>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
 #include "ir/dim/check/proof.h"
 #include "ir/dim/facts.h"
@@ -39,6 +42,7 @@ class ProofWriter {
   // The atom, made when new, without simplification.
   int32_t Atom(const check::Atom& atom);
   const check::Atom& AtomOf(int32_t atom) const;
+  int32_t num_atoms() const;  // the problem's included
 
   int Fact(int32_t index);
   int NonNegative(int32_t symbol_atom);
@@ -50,6 +54,8 @@ class ProofWriter {
     int step;
   };
   int Combine(const std::vector<Part>& parts);
+  // `s`, a bound or equality that is no stronger than the sum.
+  int CombineTo(const std::vector<Part>& parts, check::Statement s);
   int Equal(int ge, int le);
   int Multiply(int a, int b);
   int Square(const check::Poly& e);
@@ -64,14 +70,22 @@ class ProofWriter {
   int Enumerate(std::vector<int32_t> premises, check::Statement s);
 
   const check::Statement& Of(int step) const;
+  bool RestsOn(int step, int assumption) const;  // an assumption that isn't discharged yet
   // The steps that `last` rests on, renumbered.
   check::Certificate Finish(int last) const;
 
  private:
   int Push(check::Step step);
+  bool Sum(const std::vector<Part>& parts, check::Step* step, check::Poly* sum, bool* equalities);
 
   const check::Problem& problem_;
   check::Certificate c_;
+  std::vector<std::set<int32_t>> open_;  // of each step: the assumptions that it rests on
+  std::map<std::tuple<check::AtomKind, uint32_t, check::Poly, check::Poly>, int32_t> atoms_;
+  std::map<std::tuple<check::Rule, int32_t, std::vector<int32_t>, std::vector<check::Poly>,
+                      check::Sense, check::Poly, std::vector<int64_t>>,
+           int>
+      steps_;
 };
 
 }  // namespace lathe::dim
