@@ -2,6 +2,7 @@
 // leaves are linear combinations of facts, axioms of atoms and products of bounds; small domains
 // may also be tried point by point. Every step is written as it is found.
 #include <algorithm>
+#include <cmath>
 #include <optional>
 #include <set>
 
@@ -27,6 +28,7 @@ constexpr int kRounds = 6;  // of propagation in one state
 constexpr size_t kRowLimit = 160;
 constexpr size_t kDegreeLimit = 4;
 constexpr size_t kSetCases = 64;
+constexpr double kTolerance = 1e-6;
 constexpr int kFewNodes = 24, kManyNodes = 400;
 
 Polynomial One() { return check::Constant(1); }
@@ -597,8 +599,11 @@ class Search {
 
   // ---- Linear refutation.
 
-  // False if a combination of what is known is a contradiction.
-  bool Linear(State* s) {
+  using Values = std::map<Mono, double>;
+
+  // False if a combination of what is known is a contradiction. Otherwise `point` gets values of
+  // the terms that satisfy all rows, if there are any.
+  bool Linear(State* s, Values* point) {
     std::vector<FarkasRow> rows;
     std::vector<int> steps;
     std::map<Mono, int> variables;
@@ -626,7 +631,19 @@ class Search {
       if (b.high_step >= 0) add(b.high_step);
     }
     std::vector<int64_t> multipliers;
-    if (!FindFarkas(rows, static_cast<int>(variables.size()), &multipliers, nullptr)) return true;
+    std::vector<double> values;
+    if (!FindFarkas(rows, static_cast<int>(variables.size()), &multipliers, &values)) {
+      for (const auto& [mono, i] : variables) {
+        if (!values.empty()) (*point)[mono] = values[static_cast<size_t>(i)];
+      }
+      for (const Equation& q : s->equations) {
+        if (q.pivot.empty() || values.empty()) continue;
+        Polynomial rest = w_.Of(q.step).e;
+        rest.erase(q.pivot);
+        (*point)[q.pivot] = static_cast<double>(-q.sign) * ValueOf(rest, *point);
+      }
+      return true;
+    }
     Parts parts;
     for (size_t i = 0; i < steps.size(); ++i) {
       if (multipliers[i] == 0) continue;
@@ -639,33 +656,61 @@ class Search {
     return false;
   }
 
+  // The value of `e` at a point of the terms; terms without a value count as products.
+  double ValueOf(const Polynomial& e, const Values& point) const {
+    double sum = 0;
+    for (const auto& [mono, coef] : e) sum += static_cast<double>(coef) * ValueOf(mono, point);
+    return sum;
+  }
+  double ValueOf(const Mono& mono, const Values& point) const {
+    auto it = point.find(mono);
+    if (it != point.end()) return it->second;
+    double product = 1;
+    for (int32_t x : mono) {
+      it = point.find({x});
+      product *= it == point.end() ? 0 : it->second;
+    }
+    return product;
+  }
+
   // ---- Case splits.
 
   // A step that concludes false, or -1.
   int Refute(State s, int depth) {
-    if (!Saturate(&s) || !Linear(&s)) return s.falsehood;
+    Values point;
+    if (!Saturate(&s) || !Linear(&s, &point)) return s.falsehood;
     if (depth == 0) return -1;
-    for (int step : s.members) {
-      const Statement in = w_.Of(step);
-      if (in.set.size() <= kSetCases) {
+    for (bool violated : {true, false}) {  // at the point that linear reasoning left
+      for (int step : s.members) {
+        const Statement in = w_.Of(step);
+        if (in.set.size() > kSetCases) continue;
+        double v = ValueOf(in.e, point);
+        bool holds = std::any_of(in.set.begin(), in.set.end(), [&](int64_t member) {
+          return std::abs(static_cast<double>(member) - v) < kTolerance;
+        });
+        if (violated && holds) continue;
         s.members.erase(std::find(s.members.begin(), s.members.end(), step));
         std::vector<std::pair<int, int>> cases;
-        for (int64_t v : in.set) {
-          int a = w_.Assume({Sense::kEq, Sum(in.e, 0, {}, -Int{v}), {}});
+        for (int64_t member : in.set) {
+          int a = w_.Assume({Sense::kEq, Sum(in.e, 0, {}, -Int{member}), {}});
           int result = RefuteUnder(s, a, depth);
-          if (result < 0) return -1;
+          if (result < 0 || !w_.RestsOn(result, a)) return result;
           cases.emplace_back(a, result);
         }
         return w_.Cases(step, cases);
       }
+      for (int step : s.unequal) {
+        const Polynomial e = w_.Of(step).e;
+        if (violated && std::abs(ValueOf(e, point)) > kTolerance) continue;
+        s.unequal.erase(std::find(s.unequal.begin(), s.unequal.end(), step));
+        return Split(s, step, Sum({}, 1, e, -1), depth);
+      }
+      if (int32_t x = UnsettledExtreme(s, point, violated); x >= 0) return Order(s, x, depth);
+      if (std::optional<Polynomial> d = violated ? SplitAtPoint(s, point) : SplitBounds(s)) {
+        return Split(s, -1, *d, depth);
+      }
     }
-    for (int step : s.unequal) {
-      const Polynomial e = w_.Of(step).e;
-      s.unequal.erase(std::find(s.unequal.begin(), s.unequal.end(), step));
-      return Split(s, step, Sum({}, 1, e, -1), depth);
-    }
-    std::optional<Polynomial> split = ChooseSplit(s);
-    return split ? Split(s, -1, *split, depth) : -1;
+    return -1;
   }
 
   int RefuteUnder(State s, int assumption, int depth) {
@@ -686,62 +731,130 @@ class Search {
     return w_.Cases(source, {{first, a}, {second, b}});
   }
 
-  std::optional<Polynomial> ChooseSplit(const State& s) {
+  // A min or max that isn't known to equal an operand, or -1.
+  int32_t UnsettledExtreme(const State& s, const Values& point, bool violated) const {
     for (int32_t x = 0; x < w_.num_atoms(); ++x) {
       const check::Atom& atom = w_.AtomOf(x);
-      bool extreme = atom.kind == AtomKind::kMin || atom.kind == AtomKind::kMax;
-      if (extreme && !s.selected.contains(x) && InUse(s, x)) {
-        return Sum(atom.b, -1, atom.a, 0);
-      }
+      bool is_min = atom.kind == AtomKind::kMin;
+      if ((!is_min && atom.kind != AtomKind::kMax) || s.selected.contains(x)) continue;
+      double a = ValueOf(atom.a, point), b = ValueOf(atom.b, point);
+      double wanted = is_min ? std::min(a, b) : std::max(a, b);
+      if (violated && std::abs(ValueOf(Mono{x}, point) - wanted) < kTolerance) continue;
+      if (violated || InUse(s, x)) return x;
     }
+    return -1;
+  }
+
+  // Cases on the order of the operands of the min or max `x`.
+  int Order(State s, int32_t x, int depth) {
+    const check::Atom atom = w_.AtomOf(x);
+    s.selected.insert(x);
+    std::vector<std::pair<int, int>> cases;
+    for (Int side : {1, -1}) {
+      Polynomial order = Sum(Sum({}, side, atom.b, 0), -side, atom.a, 0);
+      int a = w_.Assume({Sense::kGe, side == 1 ? order : Sum(order, 0, {}, -1), {}});
+      int known = side == 1 ? a : w_.CombineTo({{One(), a}}, {Sense::kGe, order, {}});
+      State branch = s;
+      int result = Add(&branch, w_.Select(x, known)) ? RefuteUnder(std::move(branch), a, depth)
+                                                     : branch.falsehood;
+      if (result < 0 || !w_.RestsOn(result, a)) return result;
+      cases.emplace_back(a, result);
+    }
+    return w_.Cases(-1, cases);
+  }
+
+  // Where the point isn't integral, or a product isn't that of its factors.
+  std::optional<Polynomial> SplitAtPoint(const State& s, const Values& point) {
+    const Mono* best = nullptr;
+    double at = 0, least = 0;
+    for (const auto& [mono, v] : point) {
+      if (mono.size() > 1 || std::abs(v - std::round(v)) < kTolerance) continue;
+      if (std::abs(v) > 1e15) continue;
+      double cost = std::abs(v) + std::abs(v - std::floor(v) - 0.5);
+      if (best != nullptr && cost >= least) continue;
+      best = &mono;
+      least = cost;
+      at = std::ceil(v);
+    }
+    if (best != nullptr) {
+      return Sum(check::Variable((*best)[0]), 0, {}, -static_cast<Int>(at));
+    }
+    for (const auto& [mono, v] : point) {
+      if (mono.size() == 1) continue;
+      double product = 1;
+      for (int32_t x : mono) product *= ValueOf(Mono{x}, point);
+      if (std::abs(product - v) < kTolerance * (1 + std::abs(v))) continue;
+      if (std::optional<Polynomial> d = SplitFactor(s, mono, point)) return d;
+    }
+    return std::nullopt;
+  }
+
+  // At the point, of the factor with the smallest range.
+  std::optional<Polynomial> SplitFactor(const State& s, const Mono& mono, const Values& point) {
+    std::optional<Polynomial> best;
+    Int least = 0;
+    for (int32_t x : mono) {
+      double v = ValueOf(Mono{x}, point);
+      if (std::abs(v) > 1e15) continue;
+      Int at = static_cast<Int>(std::floor(v)), size = Int{1} << 100;
+      auto it = s.bounds.find({x});
+      if (it == s.bounds.end()) {  // its sign first
+        size = 16;
+        at = -1;
+      } else {
+        const Bounds& b = it->second;
+        if (b.low_step >= 0 && b.high_step >= 0) size = b.high - b.low;
+        if (b.low_step >= 0) at = std::max(at, b.low);
+        if (b.high_step >= 0) at = std::min(at, b.high - 1);
+        if (b.low_step >= 0 && at < b.low) continue;
+      }
+      if (best && size >= least) continue;
+      least = size;
+      best = Sum(check::Variable(x), 0, {}, -at - 1);
+    }
+    return best;
+  }
+
+  // On the sign of a divisor, or within the bounds of an atom.
+  std::optional<Polynomial> SplitBounds(const State& s) {
     for (int32_t x = 0; x < w_.num_atoms(); ++x) {
       const check::Atom& atom = w_.AtomOf(x);
       Int c = 0;
-      if (atom.kind == AtomKind::kFloorDiv && !check::IsConstant(atom.b, &c) &&
-          !s.divided.contains(x) && InUse(s, x)) {
-        Polynomial b = atom.b;
-        Parts ignored;
-        Reduce(s, &b, &ignored);
-        if (b.empty()) continue;  // divided by 0
-        if (ByBounds(s, atom.b) < 0) return Sum(atom.b, 0, {}, 0);
-        return Sum(atom.b, 0, {}, -1);
+      if (atom.kind != AtomKind::kFloorDiv || check::IsConstant(atom.b, &c) ||
+          s.divided.contains(x)) {
+        continue;
       }
+      Polynomial b = atom.b;
+      Parts ignored;
+      Reduce(s, &b, &ignored);
+      if (b.empty()) continue;  // divided by 0
+      return Sum(atom.b, 0, {}, ByBounds(s, atom.b) < 0 ? 0 : -1);
     }
-    // Factors of products first, then small ranges.
-    std::set<int32_t> factors;
-    for (const Mono& m : Products(s)) factors.insert(m.begin(), m.end());
     std::optional<Polynomial> best;
     Int least = 0;
     for (const auto& [mono, b] : s.bounds) {
       if (mono.size() > 1) continue;
-      Int cost = factors.contains(mono[0]) ? 0 : 1000;
-      Int at = 0;
+      Int cost = 100, at = b.low_step >= 0 ? b.low + 1 : b.high;
       if (b.low_step >= 0 && b.high_step >= 0) {
-        cost += b.high - b.low;
-        at = b.low + (b.high - b.low + 1) / 2;
-        if (b.high - b.low < 8) at = b.low + 1;
-      } else {
-        cost += 100;
-        at = b.low_step >= 0 ? b.low + 1 : b.high;
+        cost = b.high - b.low;
+        if (cost >= 8) at = b.low + (cost + 1) / 2;
       }
       if (best && cost >= least) continue;
       least = cost;
       best = Sum(check::Variable(mono[0]), 0, {}, -at);
-    }
-    for (int32_t x : factors) {
-      if (s.bounds.contains({x}) || (best && least <= 50)) continue;
-      best = check::Variable(x);
-      least = 50;
     }
     return best;
   }
 
   bool InUse(const State& s, int32_t x) const {
     auto has = [&](const Mono& m) { return std::find(m.begin(), m.end(), x) != m.end(); };
-    return std::any_of(s.rows.begin(), s.rows.end(), [&](int row) {
-      const Polynomial& e = w_.Of(row).e;
+    auto in = [&](int step) {
+      const Polynomial& e = w_.Of(step).e;
       return std::any_of(e.begin(), e.end(), [&](const auto& term) { return has(term.first); });
-    });
+    };
+    return std::any_of(s.rows.begin(), s.rows.end(), in) ||
+           std::any_of(s.equations.begin(), s.equations.end(),
+                       [&](const Equation& q) { return in(q.step); });
   }
 
   // ---- Goals.

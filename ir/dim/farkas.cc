@@ -1,6 +1,6 @@
 // A simplex walk over the cone { m : sum m_i * row_i has no variables, m_i >= 0 }, in search of a
-// direction in which the constant falls. Every point of the walk is 0, and the reduced costs are
-// the rows' values at the point that is dual to it.
+// direction in which the constant falls. Every point of the walk is 0; dual to the basis is a point
+// of the rows, whose coordinates are the costs of the columns of the identity.
 #include "ir/dim/farkas.h"
 
 #include <algorithm>
@@ -62,7 +62,7 @@ bool ToIntegers(const std::vector<double>& values, std::vector<int64_t>* out) {
 class Walk {
  public:
   Walk(const std::vector<FarkasRow>& rows, int num_variables)
-      : rows_(rows), n_(rows.size()), m_(static_cast<size_t>(num_variables)), width_(n_ + 1) {
+      : rows_(rows), n_(rows.size()), m_(static_cast<size_t>(num_variables)), width_(n_ + m_) {
     table_.assign((m_ + 1) * width_, 0);
     for (size_t j = 0; j < n_; ++j) {
       double scale = 0;
@@ -71,11 +71,12 @@ class Walk {
       for (auto [x, c] : rows[j].terms) At(static_cast<size_t>(x), j) += c / scale_[j];
       At(m_, j) = rows[j].constant / scale_[j];
     }
+    for (size_t i = 0; i < m_; ++i) At(i, n_ + i) = 1;
     basis_.assign(m_, n_);
     row_of_.assign(n_, m_);
   }
 
-  bool Run(std::vector<int64_t>* multipliers, std::vector<double>* slack) {
+  bool Run(std::vector<int64_t>* multipliers, std::vector<double>* point) {
     // Variables leave first, equalities before inequalities; an equality never comes back.
     for (bool equality : {true, false}) {
       for (size_t i = 0; i < m_; ++i) {
@@ -104,12 +105,7 @@ class Walk {
         if (iteration >= kGreedy) break;
       }
       if (enter == n_) {
-        if (slack != nullptr) {
-          slack->assign(n_, 0);
-          for (size_t j = 0; j < n_; ++j) {
-            if (row_of_[j] == m_) (*slack)[j] = At(m_, j) * scale_[j];
-          }
-        }
+        for (size_t i = 0; i < m_; ++i) point->push_back(At(m_, n_ + i));
         return false;
       }
       size_t leave = m_;
@@ -141,11 +137,11 @@ class Walk {
 
   void Pivot(size_t row, size_t column) {
     double factor = 1 / At(row, column);
-    for (size_t j = 0; j < n_; ++j) At(row, j) *= factor;
+    for (size_t j = 0; j < width_; ++j) At(row, j) *= factor;
     for (size_t i = 0; i <= m_; ++i) {
       double k = At(i, column);
       if (i == row || k == 0) continue;
-      for (size_t j = 0; j < n_; ++j) At(i, j) -= k * At(row, j);
+      for (size_t j = 0; j < width_; ++j) At(i, j) -= k * At(row, j);
       At(i, column) = 0;
     }
     if (basis_[row] != n_) row_of_[basis_[row]] = m_;
@@ -155,7 +151,7 @@ class Walk {
 
   const std::vector<FarkasRow>& rows_;
   size_t n_, m_, width_;
-  std::vector<double> table_;  // a row for each variable, then the constants
+  std::vector<double> table_;  // a row for each variable, then the constants; identity columns last
   std::vector<double> scale_;
   std::vector<size_t> basis_;   // by variable; n_: none
   std::vector<size_t> row_of_;  // by constraint; m_: not in the basis
@@ -164,9 +160,9 @@ class Walk {
 }  // namespace
 
 bool FindFarkas(const std::vector<FarkasRow>& rows, int num_variables,
-                std::vector<int64_t>* multipliers, std::vector<double>* slack) {
-  if (slack != nullptr) slack->clear();
-  return Walk(rows, num_variables).Run(multipliers, slack);
+                std::vector<int64_t>* multipliers, std::vector<double>* point) {
+  point->clear();
+  return Walk(rows, num_variables).Run(multipliers, point);
 }
 
 }  // namespace lathe::dim

@@ -14,9 +14,9 @@ struct FarkasRow {
 };
 
 // Integers, >= 0 for inequalities, such that the sum of multiplier * row has no variables and a
-// constant < 0. False if none were found; then `slack`, if not null, gets the value of each row at
-// a point at which (nearly) all rows hold, and is empty if the search gave up.
+// constant < 0. False if none were found; then `point` gets values of the variables at which
+// (nearly) all rows hold, or nothing if the search gave up.
 bool FindFarkas(const std::vector<FarkasRow>& rows, int num_variables,
-                std::vector<int64_t>* multipliers, std::vector<double>* slack);
+                std::vector<int64_t>* multipliers, std::vector<double>* point);
 
 }  // namespace lathe::dim
