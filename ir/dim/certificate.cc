@@ -395,6 +395,13 @@ int ProofWriter::Member(int equality, Statement s) {
   return Push({.rule = Rule::kMember, .premises = {equality}, .conclusion = std::move(s)});
 }
 
+int ProofWriter::Defined(int fact, int32_t atom) {
+  return Push({.rule = Rule::kDefined,
+               .premises = {fact},
+               .index = atom,
+               .conclusion = {check::Sense::kNe, AtomOf(atom).b, {}}});
+}
+
 int ProofWriter::Enumerate(std::vector<int32_t> premises, Statement s) {
   return Push(
       {.rule = Rule::kEnumerate, .premises = std::move(premises), .conclusion = std::move(s)});

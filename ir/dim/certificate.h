@@ -67,6 +67,7 @@ class ProofWriter {
   int Contradiction(int assumption, int falsehood);
   int Absurd(int falsehood, check::Statement s);
   int Member(int equality, check::Statement s);
+  int Defined(int fact, int32_t atom);
   int Enumerate(std::vector<int32_t> premises, check::Statement s);
 
   const check::Statement& Of(int step) const;

@@ -80,8 +80,10 @@ class Search {
     State state;
     bool consistent = Axioms(&state);
     for (size_t i = 0; consistent && i < p_.facts.size(); ++i) {
-      consistent = Add(&state, w_.Fact(static_cast<int32_t>(i)));
+      consistent = AddFact(&state, static_cast<int32_t>(i));
     }
+    for (const Statement& f : p_.facts) NoteProducts(f.e);
+    NoteProducts(p_.claim.e);
     consistent = consistent && Saturate(&state);
     if (!consistent) return w_.Absurd(state.falsehood, p_.claim);
     nodes_ = kFewNodes;
@@ -124,6 +126,39 @@ class Search {
       if (!ok) return false;
     }
     return true;
+  }
+
+  // A fact, and that its divisors aren't 0.
+  bool AddFact(State* s, int32_t index) {
+    int fact = w_.Fact(index);
+    if (!Add(s, fact)) return false;
+    std::vector<const check::Poly*> open = {&p_.facts[static_cast<size_t>(index)].e};
+    std::set<int32_t> seen;
+    while (!open.empty()) {
+      const check::Poly* e = open.back();
+      open.pop_back();
+      for (const auto& [mono, coef] : *e) {
+        for (int32_t x : mono) {
+          if (!seen.insert(x).second) continue;
+          const check::Atom& atom = p_.atoms[static_cast<size_t>(x)];
+          open.insert(open.end(), {&atom.a, &atom.b});
+          Int c = 0;
+          bool divides = atom.kind == AtomKind::kFloorDiv || atom.kind == AtomKind::kMod ||
+                         atom.kind == AtomKind::kCeilDiv;
+          if (!divides || check::IsConstant(atom.b, &c)) continue;
+          if (!Add(s, w_.Defined(fact, x))) return false;
+        }
+      }
+    }
+    return true;
+  }
+
+  // Products as they were stated: the atoms in them may have bounds that the terms that they are
+  // rewritten to don't have.
+  void NoteProducts(const Polynomial& e) {
+    for (const auto& [mono, coef] : e) {
+      if (mono.size() > 1 && mono.size() <= kDegreeLimit) stated_.insert(mono);
+    }
   }
 
   // Rewrites by the equations: e == *rest + sum of parts.
@@ -233,7 +268,6 @@ class Search {
   int Rank(const Mono& m) const {
     if (m.size() > 1) return 10;
     switch (w_.AtomOf(m[0]).kind) {
-      case AtomKind::kMod:
       case AtomKind::kCeilDiv:
       case AtomKind::kProduct:
         return 0;
@@ -242,8 +276,10 @@ class Search {
         return 1;
       case AtomKind::kSymbol:
         return 2;
-      case AtomKind::kFloorDiv:
+      case AtomKind::kMod:  // has bounds of its own
         return 3;
+      case AtomKind::kFloorDiv:
+        return 4;
     }
     return 10;
   }
@@ -448,12 +484,35 @@ class Search {
     return true;
   }
 
+  // A min that is less than one operand equals the other; max alike.
+  bool Exclude(State* s, int32_t x) {
+    const check::Atom atom = w_.AtomOf(x);
+    Int sign = atom.kind == AtomKind::kMin ? 1 : -1;
+    for (Int side : {1, -1}) {
+      // sign * (operand - x) >= 1
+      const Polynomial& operand = side == 1 ? atom.a : atom.b;
+      Polynomial gap = Sum(Sum({}, sign, operand, -1), -sign, check::Variable(x), 0);
+      int apart = ByBounds(*s, gap);
+      if (apart < 0) continue;
+      Polynomial order = Sum(Sum({}, side * sign, atom.b, 0), -side * sign, atom.a, 0);
+      int a = w_.Assume({Sense::kGe, order, {}});
+      int same = w_.Select(x, a);  // x == operand
+      int no = w_.Contradiction(a, w_.Combine({{One(), apart}, {check::Constant(sign), same}}));
+      if (no < 0) continue;
+      int known = w_.CombineTo({{One(), no}}, {Sense::kGe, Sum({}, -1, order, 0), {}});
+      s->selected.insert(x);
+      return Add(s, w_.Select(x, known));
+    }
+    return true;
+  }
+
   // Extremes whose operands are ordered, differences that are known to be one-sided, divisors of
   // known sign.
   bool Decide(State* s) {
     for (int32_t x = 0; x < w_.num_atoms(); ++x) {
       check::Atom atom = w_.AtomOf(x);
       bool extreme = atom.kind == AtomKind::kMin || atom.kind == AtomKind::kMax;
+      if (extreme && !s->selected.contains(x) && !Exclude(s, x)) return false;
       if (extreme && !s->selected.contains(x)) {
         for (Int side : {1, -1}) {
           int order = ByBounds(*s, Sum(Sum({}, side, atom.b, 0), -side, atom.a, 0));
@@ -506,10 +565,7 @@ class Search {
     };
     for (int row : s.rows) note(w_.Of(row).e);
     for (const Equation& q : s.equations) {
-      if (q.pivot.size() != 1)
-        note(w_.Of(q.step).e);
-      else
-        note(w_.Of(q.step).e);
+      note(w_.Of(q.step).e);
     }
     for (const auto& [mono, b] : s.bounds) {
       if (mono.size() > 1 && mono.size() <= kDegreeLimit) products.insert(mono);
@@ -527,11 +583,33 @@ class Search {
     return products;
   }
 
-  std::vector<int> BoundsOf(const State& s, const Mono& m) const {
+  std::vector<int> BoundsOf(const State& s, const Mono& m) {
     std::vector<int> steps;
     if (auto it = s.bounds.find(m); it != s.bounds.end()) {
       if (it->second.low_step >= 0) steps.push_back(it->second.low_step);
       if (it->second.high_step >= 0) steps.push_back(it->second.high_step);
+      return steps;
+    }
+    Int c = 0;
+    if (m.size() == 1 && w_.AtomOf(m[0]).kind == AtomKind::kMod &&
+        check::IsConstant(w_.AtomOf(m[0]).b, &c)) {
+      int definition = w_.Definition(m[0]);
+      int32_t quotient = w_.Atom({AtomKind::kFloorDiv, 0, w_.AtomOf(m[0]).a, w_.AtomOf(m[0]).b});
+      for (Int side : {1, -1}) {
+        int bound = w_.Combine(
+            {{One(), w_.Quotient(quotient, side == 1)}, {check::Constant(side), definition}});
+        if (bound >= 0) steps.push_back(bound);
+      }
+      return steps;
+    }
+    Polynomial e;
+    e[m] = 1;
+    for (Int side : {1, -1}) {
+      Int low = 0;
+      Parts parts;
+      if (!Lower(s, Sum({}, side, e, 0), &low, &parts) || parts.empty()) continue;
+      int bound = w_.CombineTo(parts, {Sense::kGe, Sum(Sum({}, side, e, 0), 0, {}, -low), {}});
+      if (bound >= 0) steps.push_back(bound);
     }
     return steps;
   }
@@ -541,7 +619,9 @@ class Search {
   bool Multiply(State* s) {
     std::set<Mono> products = Products(*s);
     std::set<int32_t> factors;
-    for (const Mono& m : products) {
+    std::vector<Mono> all(products.begin(), products.end());
+    all.insert(all.end(), stated_.begin(), stated_.end());
+    for (const Mono& m : all) {
       factors.insert(m.begin(), m.end());
       bool even = m.size() % 2 == 0;
       Polynomial root;
@@ -965,6 +1045,7 @@ class Search {
 
   const check::Problem& p_;
   ProofWriter w_;
+  std::set<Mono> stated_;  // products
   int nodes_ = 0;
   bool changed_ = false;
 };

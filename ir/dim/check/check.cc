@@ -140,6 +140,8 @@ class Checker {
         return Says(0, Sense::kFalse);
       case Rule::kMember:
         return Member();
+      case Rule::kDefined:
+        return Defined();
       case Rule::kEnumerate:
         return Enumerate(error);
     }
@@ -284,6 +286,16 @@ class Checker {
     if (!Add(e(), 1, &difference) || !Add(Said(0).e, -1, &difference)) return false;
     const std::vector<int64_t>& set = step_->conclusion.set;
     return IsConstant(difference, &v) && std::find(set.begin(), set.end(), v) != set.end();
+  }
+
+  bool Defined() const {
+    const Atom* q = AtomAt(step_->index);
+    bool divides = q != nullptr && (q->kind == AtomKind::kFloorDiv || q->kind == AtomKind::kMod ||
+                                    q->kind == AtomKind::kCeilDiv);
+    if (!divides || count() != 1 || Premise(0).rule != Rule::kFact) return false;
+    std::vector<bool> marked(atoms_.size());
+    MarkAtoms(atoms_, Said(0).e, &marked);
+    return marked[static_cast<size_t>(step_->index)] && Concludes(Sense::kNe) && e() == q->b;
   }
 
   bool Enumerate(std::string* error) const {

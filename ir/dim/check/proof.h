@@ -69,16 +69,17 @@ enum class Rule : uint8_t {
   kQuotient,     // atom `index` is q = a // b; p: b - 1 >= 0 or -b - 1 >= 0, none if b is constant
                  //   b > 0: a - b*q >= 0 or b*q + b - 1 - a >= 0; b < 0 alike with signs changed
   kDefinition,   // atom `index` is m = a % b, c = ceildiv(a, b) or x = a * b, and `other` is the
-                // atom a // b or (-a) // b: m - a + b * other == 0, c + other == 0, x - a*b == 0
-  kBound,   // min(a, b) <= a, min(a, b) <= b, a <= max(a, b), b <= max(a, b)
-  kSelect,  // p: a <= b or b <= a  |-  min(a, b) == a or b; max alike
-  kCases,   // p: [source,] then an assumption and a conclusion that it leads to for each case;
-            //   |- the common conclusion. Cases: without source d >= 0 and -d - 1 >= 0; of
-            //   e != 0: e - 1 >= 0 and -e - 1 >= 0; of e in set: e - v == 0 for each v
+                 // atom a // b or (-a) // b: m - a + b * other == 0, c + other == 0, x - a*b == 0
+  kBound,        // min(a, b) <= a, min(a, b) <= b, a <= max(a, b), b <= max(a, b)
+  kSelect,       // p: a <= b or b <= a  |-  min(a, b) == a or b; max alike
+  kCases,        // p: [source,] then an assumption and a conclusion that it leads to for each case;
+                 //   |- the common conclusion. Cases: without source d >= 0 and -d - 1 >= 0; of
+                 //   e != 0: e - 1 >= 0 and -e - 1 >= 0; of e in set: e - v == 0 for each v
   kContradiction,  // p: an assumption, and false which it leads to  |-  its opposite
   kAbsurd,         // p: false  |-  anything
   kMember,         // p: e - v == 0  |-  e in set, if v is a member
-  kEnumerate,      // p: bounds of symbols (k*x + c >= 0, x + c in set, x == rest, which binds x, or
+  kDefined,    // p: a fact that has the //, % or ceildiv atom `index` in it  |-  its divisor != 0
+  kEnumerate,  // p: bounds of symbols (k*x + c >= 0, x + c in set, x == rest, which binds x, or
                // gives its residue), and other statements. Every point within the bounds at which
                // all p hold was tried, and the conclusion is true there
 };

@@ -103,14 +103,23 @@ class Printer {
   }
 
   std::string Reason(const Step& s) const {
-    static constexpr const char* kNames[] = {"fact",          "a size is not negative",
-                                             "assume",        "sum",
-                                             "equal",         "product",
-                                             "square",        "//",
-                                             "by definition", "min, max",
-                                             "min, max",      "cases",
-                                             "contradiction", "absurd",
-                                             "member",        "all points tried"};
+    static constexpr const char* kNames[] = {"fact",
+                                             "a size is not negative",
+                                             "assume",
+                                             "sum",
+                                             "equal",
+                                             "product",
+                                             "square",
+                                             "//",
+                                             "by definition",
+                                             "min, max",
+                                             "min, max",
+                                             "cases",
+                                             "contradiction",
+                                             "absurd",
+                                             "member",
+                                             "a fact is defined",
+                                             "all points tried"};
     std::string text = kNames[static_cast<size_t>(s.rule) % std::size(kNames)];
     if (s.rule == Rule::kFact) absl::StrAppend(&text, " ", s.index);
     for (size_t k = 0; k < s.premises.size(); ++k) {
