@@ -602,6 +602,51 @@ TEST(CertificateFuzz, AcceptedStepsAreTrue) {
   EXPECT_GT(accepted, 1000);
 }
 
+// Every step of real proofs, as it is and with a conclusion that is off by a little.
+TEST(CertificateFuzz, StepsOfProofsMadeStrongerAreRejectedUnlessTrue) {
+  RandomDims random(FuzzSeed(), RandomFacts::kSymbols);
+  const std::vector<Point> box = Box(-5, 5);
+  int64_t accepted[kRules] = {}, rejected[kRules] = {}, certificates = 0;
+  while (certificates < FuzzRounds(1500)) {
+    DimContext context;
+    RandomFacts f(&random, &context);
+    for (int query = 0; query < 12; ++query) {
+      absl::StatusOr<Proof> proof =
+          Certify(f.facts(), random.Chance(65) ? f.LikelyClaim() : f.RandomClaim());
+      if (!proof.ok()) continue;
+      ++certificates;
+      const std::vector<Step>& steps = proof->certificate.steps;
+      for (size_t i = 0; i < steps.size(); ++i) {
+        Problem p = proof->problem;
+        Certificate c = proof->certificate;
+        c.steps.resize(i + 1);
+        Statement& s = c.steps.back().conclusion;
+        Int& constant = s.e[{}];
+        constant += random.Int(-1, 1);
+        if (constant == 0) s.e.erase(check::Mono());
+        if (random.Chance(5)) s.sense = static_cast<Sense>(random.Int(0, 4));
+        if (random.Chance(10) && !s.set.empty()) s.set.pop_back();
+        p.claim = s;
+        size_t rule = static_cast<size_t>(steps[i].rule);
+        bool ok = check::Check(p, c).ok();
+        ++(ok ? accepted : rejected)[rule];
+        if (!ok) continue;
+        std::vector<Point> points;
+        for (int n = 0; n < 40; ++n) {
+          points.push_back(
+              box[static_cast<size_t>(random.Int(0, static_cast<int64_t>(box.size()) - 1))]);
+        }
+        c.steps.erase(c.steps.begin(), c.steps.end() - 1);
+        c.steps[0].premises.clear();
+        ASSERT_EQ(Falsehood(p, c, points), "") << check::ToString(p, proof->certificate);
+      }
+    }
+  }
+  std::cout << "accepted and rejected by rule:";
+  for (int r = 0; r < kRules; ++r) std::cout << " " << accepted[r] << "/" << rejected[r];
+  std::cout << std::endl;
+}
+
 TEST(CertificateFuzz, WitnessesOfRefutedClaimsCheck) {
   RandomDims random(FuzzSeed(), RandomFacts::kSymbols);
   int refuted = 0, mutants = 0;
