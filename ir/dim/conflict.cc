@@ -3,10 +3,14 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "ir/dim/decide.h"
 #include "ir/dim/prove.h"
 
 namespace lathe::dim {
 namespace {
+
+// Effort for the question whether a new fact clashes with the others.
+constexpr DecideLimits kConflictLimits = {1500, 24, 40, 16};
 
 class Explainer {
  public:
@@ -55,8 +59,9 @@ class Explainer {
     for (SymbolId s : negative_) theory->AllowNegative(s);
     Why why;
     FactId id = 0;
+    KeptModel model;
     for (const Claim& c : claims) {
-      if (Contradicts(*theory, c, &why) || !theory->Add(id++, c, &why)) return false;
+      if (Clashes(*theory, c, &model, &why) || !theory->Add(id++, c, &why)) return false;
     }
     return true;
   }
@@ -142,14 +147,32 @@ void AppendNegative(const Claim& claim, std::vector<SymbolId>* symbols) {
   if (below) symbols->push_back(s);
 }
 
-bool Contradicts(const Theory& theory, const Claim& claim, Why* why) {
-  if (claim.relation == Relation::kIn) return false;  // propagation sees what can be seen
-  Constraint negated = ToConstraint(Not(claim));
-  Why reasons;
-  if (!negated.e.ok() || !Prover(theory, &reasons).Holds(negated)) return false;
-  Append(why, reasons);
-  Canonicalize(why);
-  return true;
+bool Clashes(const Theory& theory, const Claim& claim, KeptModel* model, Why* why) {
+  int num_symbols = theory.context()->num_symbols();
+  if (model->Admit(theory, claim, num_symbols)) return false;
+  if (claim.relation != Relation::kIn) {
+    Constraint negated = ToConstraint(Not(claim));
+    Why reasons;
+    if (negated.e.ok() && Prover(theory, &reasons).Holds(negated)) {
+      Append(why, reasons);
+      Canonicalize(why);
+      return true;
+    }
+  }
+  Decision d = Decide(theory, claim, /*deny=*/false, num_symbols, model->values(), model->known(),
+                      kConflictLimits);
+  switch (d.outcome) {
+    case Decider::Outcome::kRefuted:
+      *why = std::move(d.used);
+      return true;
+    case Decider::Outcome::kModel:
+      model->Set(std::move(d.values));
+      return false;
+    case Decider::Outcome::kUnknown:
+      break;
+  }
+  model->Lose();
+  return false;
 }
 
 Conflict Explain(DimContext* context, absl::Span<const Fact> facts, const Why& suspects) {

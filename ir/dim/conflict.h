@@ -4,6 +4,7 @@
 
 #include "absl/types/span.h"
 #include "ir/dim/facts.h"
+#include "ir/dim/kept_model.h"
 #include "ir/dim/theory.h"
 
 namespace lathe::dim {
@@ -12,8 +13,10 @@ namespace lathe::dim {
 // symbol alone, or a set with a negative member.
 void AppendNegative(const Claim& claim, std::vector<SymbolId>* symbols);
 
-// Whether the claim contradicts the theory; `why` gets the reasons. Doesn't change the theory.
-bool Contradicts(const Theory& theory, const Claim& claim, Why* why);
+// Whether the claim can't hold together with the theory's claims; `why` gets those that it clashes
+// with. Otherwise `model`, a model of the theory's claims, becomes one of this claim as well, or is
+// lost. Doesn't change the theory.
+bool Clashes(const Theory& theory, const Claim& claim, KeptModel* model, Why* why);
 
 // An irreducible part of `suspects`, a contradictory set among `facts`, by deletion; with an edit.
 Conflict Explain(DimContext* context, absl::Span<const Fact> facts, const Why& suspects);

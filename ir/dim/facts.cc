@@ -6,6 +6,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "ir/dim/conflict.h"
+#include "ir/dim/decide.h"
 #include "ir/dim/evaluate.h"
 #include "ir/dim/parse.h"
 #include "ir/dim/prove.h"
@@ -68,6 +69,20 @@ std::string Hint(const Theory& theory, const Claim& claim) {
   return claim.ToString();
 }
 
+// If one of the theory's claims says the same as `c` in the same words: its id, else -1.
+FactId Literal(const Theory& theory, const Constraint& c) {
+  if (!c.e.ok() || c.sense == Sense::kIn || c.e.is_constant()) return -1;
+  FactId found = -1;
+  theory.ForEachClaim(FreeSymbols(c.e).back(), [&](int i) {
+    Constraint other = ToConstraint(theory.claims()[static_cast<size_t>(i)]);
+    if (other.sense != c.sense || other.sense == Sense::kIn) return true;
+    bool same = other.e == c.e || (c.sense != Sense::kGe && other.e == -c.e);
+    if (same) found = theory.ids()[static_cast<size_t>(i)];
+    return !same;
+  });
+  return found;
+}
+
 }  // namespace
 
 struct FactSet::Impl {
@@ -111,8 +126,15 @@ struct FactSet::Impl {
     return ok;
   }
 
+  bool Clashes(const Claim& claim, Why* why) {
+    return dim::Clashes(Of(true).theory, claim, &model, why);
+  }
+
+  Answer Prove(const Claim& claim, bool use_required, bool try_all);
+
   DimContext* context;
   std::vector<Fact> facts;
+  KeptModel model;  // of all facts
   bool has_required = false;
   Side usable;  // without the required facts
   Side all;     // kept only if has_required
@@ -160,9 +182,12 @@ absl::StatusOr<FactId> FactSet::Add(const Claim& claim, Standing standing, Sourc
   std::vector<SymbolId> negative;
   if (standing != Standing::kRequired) AppendNegative(claim, &negative);
   Why why;
-  bool known = negative.empty() && Contradicts(impl_->Of(true).theory, fact.claim, &why);
+  KeptModel model_before = impl_->model;
+  bool known = negative.empty() && impl_->Clashes(fact.claim, &why);
   if (known) why.push_back(fact.id);
-  if (!known && impl_->Insert(fact, &why)) {
+  bool inserted = !known && impl_->Insert(fact, &why);
+  bool clashes = inserted && !negative.empty() && impl_->Clashes(fact.claim, &why);
+  if (inserted && !clashes) {
     impl_->facts.push_back(std::move(fact));
     return impl_->facts.back().id;
   }
@@ -172,6 +197,7 @@ absl::StatusOr<FactId> FactSet::Add(const Claim& claim, Standing standing, Sourc
   std::string text = found.ToString(*this);
   impl_->facts.pop_back();
   if (!known) impl_->Restore();
+  impl_->model = std::move(model_before);
   if (conflict != nullptr) *conflict = std::move(found);
   return absl::FailedPreconditionError(text);
 }
@@ -183,8 +209,8 @@ FactSet FactSet::CloneInto(DimContext* target,
     Fact moved = f;
     moved.claim = Substitute(f.claim, map, target);
     Constraint c = ToConstraint(moved.claim);
-    bool ok = c.e.ok() && !Contradicts(copy.impl_->Of(true).theory, moved.claim, &moved.from);
-    moved.from = f.from;
+    Why why;
+    bool ok = c.e.ok() && !copy.impl_->Clashes(moved.claim, &why);
     if (ok && !copy.impl_->Insert(moved, nullptr)) copy.impl_->Restore();
     copy.impl_->facts.push_back(std::move(moved));
   }
@@ -232,48 +258,65 @@ std::vector<int64_t> FactSet::Values(Dim d) const {
 }
 
 Answer FactSet::Prove(const Claim& claim, bool use_required) const {
+  return impl_->Prove(claim, use_required, /*try_all=*/true);
+}
+
+Answer FactSet::ProveWithoutTrying(const Claim& claim, bool use_required) const {
+  return impl_->Prove(claim, use_required, /*try_all=*/false);
+}
+
+// The quick road first, then known models, then ever more costly ones.
+Answer FactSet::Impl::Prove(const Claim& claim, bool use_required, bool try_all) {
   Answer answer;
   for (Dim d : {claim.lhs, claim.rhs}) {
-    if (d.ok() && (ContextOf(d) == nullptr || ContextOf(d) == impl_->context)) continue;
+    if (d.ok() && (ContextOf(d) == nullptr || ContextOf(d) == context)) continue;
     answer.hint =
         d.ok() ? "the claim is about sizes of another program" : std::string(d.status().message());
     return answer;
   }
-  Side& side = impl_->Of(use_required);
+  Side& side = Of(use_required);
   Constraint c = ToConstraint(claim);
   if (c.sense == Sense::kIn) std::sort(c.set.begin(), c.set.end());
-  auto proved = [&] {
+  auto proved = [&](Why used) {
     answer.verdict = Verdict::kProved;
+    answer.used = std::move(used);
     Canonicalize(&answer.used);
     return answer;
   };
-  Prover prover(side.theory, &answer.used);
-  if (c.e.ok() && prover.HoldsQuickly(c)) return proved();
-  answer.used.clear();
-  int num_symbols = impl_->context->num_symbols();
+  auto refuted = [&](dim::Values values) {
+    answer.verdict = Verdict::kRefuted;
+    answer.witness = std::move(values);
+    return answer;
+  };
+  Why why;
+  Prover prover(side.theory, &why);
+  if (c.e.ok() && prover.HoldsQuickly(c)) return proved(std::move(why));
+  int num_symbols = context->num_symbols();
   Claim sorted = claim;
   sorted.set = c.set;
+  const dim::Values* kept = model.Values(num_symbols);
+  if (kept != nullptr && TryEvaluate(sorted, *kept) == Truth::kFalse) return refuted(*kept);
+  if (FactId id = Literal(side.theory, c); id >= 0) return proved({id});
   for (int i = 0; i < ModelFinder::kModels; ++i) {
-    const std::vector<int64_t>* model = side.Finder().Model(i, num_symbols);
-    if (model == nullptr || TryEvaluate(sorted, *model) != Truth::kFalse) continue;
-    answer.verdict = Verdict::kRefuted;
-    answer.witness = *model;
-    return answer;
+    const dim::Values* found = side.Finder().Model(i, num_symbols);
+    if (found != nullptr && TryEvaluate(sorted, *found) == Truth::kFalse) return refuted(*found);
   }
-  if (c.e.ok() && prover.Holds(c)) return proved();
-  answer.used.clear();
-  switch (side.Finder().Break(sorted, num_symbols, &answer.witness, &answer.used)) {
+  why.clear();
+  if (c.e.ok() && prover.Holds(c)) return proved(std::move(why));
+  Decision d = Decide(side.theory, sorted, /*deny=*/true, num_symbols, model.values(),
+                      model.known(), DecideLimits());
+  if (d.outcome == Decider::Outcome::kRefuted) return proved(std::move(d.used));
+  if (d.outcome == Decider::Outcome::kModel) return refuted(std::move(d.values));
+  why.clear();
+  dim::Values values;
+  switch (side.Finder().Break(sorted, num_symbols, try_all, &values, &why)) {
     case ModelFinder::Outcome::kFound:
-      answer.verdict = Verdict::kRefuted;
-      answer.used.clear();
-      return answer;
+      return refuted(std::move(values));
     case ModelFinder::Outcome::kNone:
-      return proved();
+      return proved(std::move(why));
     case ModelFinder::Outcome::kGaveUp:
       break;
   }
-  answer.used.clear();
-  answer.witness.clear();
   answer.hint = Hint(side.theory, claim);
   return answer;
 }

@@ -5,12 +5,13 @@
 //   facts.Add(seq <= 8192, Standing::kDeclared, {"dim seq", "demo.lathe:1"});
 //   facts.Prove(Eq(Mod(8 * seq, 4), 0)).verdict == Verdict::kProved
 //
-// Theory: interval x congruence x equality (union-find, solved both ways) x finite set, in one
-// fixed point of bounded effort. Every symbol is >= 0 unless it was declared or derived with a
-// lower bound below 0 of its own (-5 <= i) or a set with a negative member. What is said of an
-// expression holds wherever the expression is defined: no division by 0, no overflow. Copyable; a
-// copy is independent of its original. Thread-compatible, and asking builds Dims: what DimContext
-// says of building holds for all methods but facts() and context().
+// Theory: interval x congruence x equality (solved both ways) x finite set, in one fixed point of
+// bounded effort; what that leaves open is decided by linear arithmetic over the integers with
+// splits (decide.h), and small domains by trying them. Every symbol is >= 0 unless it was declared
+// or derived with a lower bound below 0 of its own (-5 <= i) or a set with a negative member. What
+// is said of an expression holds wherever the expression is defined: no division by 0, no overflow.
+// Copyable; a copy is independent of its original. Thread-compatible, and asking builds Dims: what
+// DimContext says of building holds for all methods but facts() and context().
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -105,6 +106,8 @@ class FactSet {
 
   // Bounded effort, hence repeatable. Facts of standing kRequired are used only if `use_required`.
   Answer Prove(const Claim& claim, bool use_required = false) const;
+  // The same with small domains left to the theory, too: for tests of the theory.
+  Answer ProveWithoutTrying(const Claim& claim, bool use_required = false) const;
   bool Proves(const Claim& claim) const { return Prove(claim).verdict == Verdict::kProved; }
 
   // `d` rewritten under the facts to an equal, not larger expression: 4*n//4 -> n, min(n, 8) -> n

@@ -326,8 +326,8 @@ const Values* ModelFinder::Model(int index, int num_symbols) {
   return model.found ? &model.values : nullptr;
 }
 
-ModelFinder::Outcome ModelFinder::Break(const Claim& claim, int num_symbols, Values* model,
-                                        Why* why) {
+ModelFinder::Outcome ModelFinder::Break(const Claim& claim, int num_symbols, bool exhaustive,
+                                        Values* model, Why* why) {
   const Values* base = nullptr;
   for (int i = 0; i < kModels && base == nullptr; ++i) base = Model(i, num_symbols);
   Walk walk;
@@ -348,7 +348,7 @@ ModelFinder::Outcome ModelFinder::Break(const Claim& claim, int num_symbols, Val
     walk.values.assign(static_cast<size_t>(num_symbols), 0);
   }
   bool witness = covers_all || base != nullptr;  // else the other symbols have no model
-  if (DomainProduct(walk.order, kEnumerationLimit)) {
+  if (exhaustive && DomainProduct(walk.order, kEnumerationLimit)) {
     walk.exhaustive = true;
     walk.steps = 2 * static_cast<int>(kEnumerationLimit);
     bool undefined = false;

@@ -24,7 +24,8 @@ class ModelFinder {
 
   // A model in which `claim` is false. kNone: all models were tried, and the claim is true (and
   // defined) in each; then `why` gets the facts that bounded the search.
-  Outcome Break(const Claim& claim, int num_symbols, Values* model, Why* why);
+  // Without `exhaustive` small domains aren't tried out, and the outcome is never kNone.
+  Outcome Break(const Claim& claim, int num_symbols, bool exhaustive, Values* model, Why* why);
 
   // All values of `d` if the domain is small; empty if it isn't, or `d` may be undefined.
   std::vector<int64_t> ValuesOf(Dim d, Why* why);

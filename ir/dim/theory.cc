@@ -10,7 +10,6 @@ namespace {
 constexpr uint32_t kSolvedSize = 48;
 
 uint32_t SizeOf(Dim d) { return d.is_constant() ? 1 : d.node()->tree_size; }
-uint64_t SymbolsOf(Dim d) { return d.is_constant() ? 0 : d.node()->symbols; }
 
 // Divides by the content: e >= 0, e == 0 and e != 0 don't depend on a common factor.
 // False if a factor makes the constraint decided; then `*holds` is the decision.
@@ -93,17 +92,17 @@ bool AddScaled(const LinearForm& x, int64_t k, absl::Span<const Term> y, LinearF
 Constraint ToConstraint(const Claim& c) {
   switch (c.relation) {
     case Relation::kEq:
-      return {Sense::kEq, c.lhs - c.rhs, {}, {}, 0};
+      return {Sense::kEq, c.lhs - c.rhs, {}, {}};
     case Relation::kNe:
-      return {Sense::kNe, c.lhs - c.rhs, {}, {}, 0};
+      return {Sense::kNe, c.lhs - c.rhs, {}, {}};
     case Relation::kLe:
-      return {Sense::kGe, c.rhs - c.lhs, {}, {}, 0};
+      return {Sense::kGe, c.rhs - c.lhs, {}, {}};
     case Relation::kLt:
-      return {Sense::kGe, c.rhs - c.lhs - Dim(1), {}, {}, 0};
+      return {Sense::kGe, c.rhs - c.lhs - Dim(1), {}, {}};
     case Relation::kIn:
       break;
   }
-  return {Sense::kIn, c.lhs, c.set, {}, 0};
+  return {Sense::kIn, c.lhs, c.set, {}};
 }
 
 const Known& Theory::Of(SymbolId symbol) const {
@@ -127,10 +126,6 @@ bool Theory::MayBeNegative(SymbolId symbol) const {
 void Theory::AllowNegative(SymbolId symbol) {
   if (MayBeNegative(symbol)) return;
   negative_.push_back(symbol);
-  // What was solved may rest on the bound that is gone.
-  solved_.clear();
-  solved_values_.clear();
-  solved_mask_ = 0;
   symbols_.clear();
 }
 
@@ -151,11 +146,25 @@ Dim Theory::Resolve(Dim d, Why* why) const {
   return any ? Substitute(d, solved_values_, context_) : d;
 }
 
+void Theory::Enqueue(size_t i) {
+  if (queued_[i] != 0) return;
+  queued_[i] = 1;
+  queue_.push_back(static_cast<int>(i));
+}
+
+void Theory::Index(const Constraint& c, size_t i) {
+  for (SymbolId s : FreeSymbols(c.e)) {
+    if (constraints_of_.size() <= s) constraints_of_.resize(s + 1);
+    ItemLists::List& list = constraints_of_[s];
+    if (lists_.Last(list) != static_cast<int>(i)) lists_.Append(&list, static_cast<int>(i));
+  }
+}
+
 void Theory::Push(Constraint c) {
   Canonicalize(&c.why);
-  c.symbols = SymbolsOf(c.e);
-  queue_.push_back(static_cast<int>(constraints_.size()));
-  queued_.push_back(1);
+  Index(c, constraints_.size());
+  queued_.push_back(0);
+  Enqueue(constraints_.size());
   constraints_.push_back(std::move(c));
 }
 
@@ -188,9 +197,41 @@ bool Theory::SetSolved(SymbolId symbol, Dim value, Why why) {
   return true;
 }
 
+// Writes the constraints that speak of a symbol which was just solved without it. What they said of
+// it before stays true.
+bool Theory::SayAgain(SymbolId solved) {
+  if (solved >= constraints_of_.size()) return true;
+  std::vector<size_t> all;
+  lists_.ForEach(constraints_of_[solved], [&](int i) {
+    all.push_back(static_cast<size_t>(i));
+    return true;
+  });
+  for (size_t i : all) {
+    Constraint c = constraints_[i];
+    if (c.defines >= 0) {
+      const Solved& definition = solved_.at(static_cast<SymbolId>(c.defines));
+      c.e = context_->SymbolDim(static_cast<SymbolId>(c.defines)) - definition.value;
+      c.why = definition.why;
+    } else {
+      c.e = Resolve(c.e, &c.why);
+    }
+    if (!c.e.ok()) continue;
+    Canonicalize(&c.why);
+    bool holds = true;
+    if (!DivideContent(&c, &holds)) {
+      if (!holds) return Fail(c.why);
+      continue;
+    }
+    Index(c, i);
+    constraints_[i] = std::move(c);
+    Enqueue(i);
+  }
+  return true;
+}
+
 // Solves e == 0 for a symbol with coefficient 1 or -1: the last one made, so that the first is the
-// representative.
-bool Theory::Solve(const Constraint& c, bool* restart) {
+// representative. `*ok` is false on a contradiction.
+bool Theory::Solve(const Constraint& c, bool* ok) {
   Poly p = PolyOf(c.e);
   const Term* pivot = nullptr;
   for (const Term& t : p.terms) {
@@ -207,23 +248,22 @@ bool Theory::Solve(const Constraint& c, bool* restart) {
   Dim rest = c.e - Dim(pivot->coef) * symbol;
   Dim value = pivot->coef == 1 ? -rest : rest;
   if (!value.ok() || SizeOf(value) > kSolvedSize) return false;
-  if (!SetSolved(pivot->mono->symbol, value, c.why)) return false;
-  for (const Constraint& other : constraints_) {
-    *restart |= DependsOn(other.e, pivot->mono->symbol);
-  }
-  if (*restart) return true;
-  Push({Sense::kEq, symbol - value, {}, c.why, 0});
-  if (!MayBeNegative(pivot->mono->symbol)) Push({Sense::kGe, value, {}, c.why, 0});
+  SymbolId id = pivot->mono->symbol;
+  if (!SetSolved(id, value, c.why)) return false;
+  *ok = SayAgain(id);
+  Push({Sense::kEq, symbol - value, {}, c.why, static_cast<int32_t>(id)});
+  if (!MayBeNegative(id)) Push({Sense::kGe, value, {}, c.why});
   return true;
 }
 
-bool Theory::Integrate(const Constraint& base, bool* restart) {
+bool Theory::Integrate(const Constraint& base) {
   Constraint c = base;
   c.e = Resolve(c.e, &c.why);
   if (!c.e.ok()) c = base;
   bool holds = true;
   if (!DivideContent(&c, &holds)) return holds || Fail(c.why);
-  if (c.sense == Sense::kEq && Solve(c, restart)) return true;
+  bool ok = true;
+  if (c.sense == Sense::kEq && Solve(c, &ok)) return ok;
   Push(std::move(c));
   return true;
 }
@@ -231,37 +271,38 @@ bool Theory::Integrate(const Constraint& base, bool* restart) {
 bool Theory::Add(FactId id, const Claim& claim, Why* conflict) {
   Constraint c = ToConstraint(claim);
   c.why = {id};
+  int index = static_cast<int>(claims_.size());
+  for (Dim d : {claim.lhs, claim.rhs}) {
+    for (SymbolId s : FreeSymbols(d)) {
+      if (claims_of_.size() <= s) claims_of_.resize(s + 1);
+      if (claim_lists_.Last(claims_of_[s]) != index) claim_lists_.Append(&claims_of_[s], index);
+    }
+  }
   claims_.push_back(claim);
   ids_.push_back(id);
   base_.push_back(c);
-  bool restart = false;
-  bool ok = Integrate(c, &restart);
-  if (ok && restart) return Rebuild(conflict);
-  ok = ok && Propagate();
+  bool ok = Integrate(c) && Propagate();
   if (!ok) *conflict = conflict_;
   return ok;
 }
 
 bool Theory::Rebuild(Why* conflict) {
-  bool ok = true, restart = true;
-  while (ok && restart) {
-    restart = false;
-    constraints_.clear();
-    symbols_.clear();
-    exprs_.clear();
-    linears_.clear();
-    queue_.clear();
-    queued_.clear();
-    std::vector<SymbolId> order;
-    for (const auto& [symbol, solved] : solved_) order.push_back(symbol);
-    std::sort(order.begin(), order.end());
-    for (SymbolId s : order) {
-      const Solved& solved = solved_.at(s);
-      Push({Sense::kEq, context_->SymbolDim(s) - solved.value, {}, solved.why, 0});
-      if (!MayBeNegative(s)) Push({Sense::kGe, solved.value, {}, solved.why, 0});
-    }
-    for (size_t i = 0; ok && !restart && i < base_.size(); ++i) ok = Integrate(base_[i], &restart);
-  }
+  constraints_.clear();
+  symbols_.clear();
+  exprs_.clear();
+  linears_.clear();
+  lists_.clear();
+  constraints_of_.clear();
+  linears_of_.clear();
+  linear_by_hash_.clear();
+  solved_.clear();
+  solved_values_.clear();
+  solved_mask_ = 0;
+  queue_.clear();
+  queued_.clear();
+  touched_.clear();
+  bool ok = true;
+  for (size_t i = 0; ok && i < base_.size(); ++i) ok = Integrate(base_[i]);
   ok = ok && Propagate();
   if (!ok) *conflict = conflict_;
   return ok;
@@ -281,14 +322,16 @@ bool Theory::Propagate() {
   for (; head < queue_.size(); ++head) queued_[static_cast<size_t>(queue_[head])] = 0;
   queue_.clear();
   // A symbol with one value left is solved, too.
-  for (size_t s = 0; s < symbols_.size(); ++s) {
-    const Known& k = symbols_[s];
-    SymbolId id = static_cast<SymbolId>(s);
+  std::sort(touched_.begin(), touched_.end());
+  touched_.erase(std::unique(touched_.begin(), touched_.end()), touched_.end());
+  for (SymbolId id : touched_) {
+    const Known& k = symbols_[id];
     if (!IsExact(k.range) || solved_.contains(id)) continue;
     Why why = k.why_min;
     Append(&why, k.why_max);
     SetSolved(id, Dim(k.range.min), std::move(why));
   }
+  touched_.clear();
   return true;
 }
 

@@ -16,6 +16,7 @@
 #include "ir/dim/congruence.h"
 #include "ir/dim/facts.h"
 #include "ir/dim/interval.h"
+#include "ir/dim/item_lists.h"
 #include "ir/dim/node.h"
 
 namespace lathe::dim {
@@ -52,7 +53,6 @@ int64_t Content(absl::Span<const Term> terms);
 // What is known of a primitive sum (content 1, first coefficient > 0) of two or more terms.
 struct Linear {
   TermList terms;
-  uint64_t symbols = 0;
   Known known;
 };
 
@@ -63,7 +63,8 @@ struct Constraint {
   Dim e;
   std::vector<int64_t> set;  // kIn
   Why why;
-  uint64_t symbols = 0;
+  // The symbol that this equation defines, if it does: it is solved and only here.
+  int32_t defines = -1;
 };
 
 // The claim as a constraint on one Dim; that Dim is poisoned if the difference overflows.
@@ -91,6 +92,21 @@ class Theory {
   const std::vector<Claim>& claims() const { return claims_; }  // as added
   const std::vector<FactId>& ids() const { return ids_; }       // of the claims
   const std::vector<Linear>& linears() const { return linears_; }
+  // Calls `f(linear)` for known sums with the mono until it returns false; not for all of very
+  // many.
+  template <typename F>
+  void ForEachLinear(const Node* mono, F f) const {
+    auto it = linears_of_.find(mono);
+    if (it == linears_of_.end()) return;
+    int left = kLinearsOfMono;
+    lists_.ForEach(it->second,
+                   [&](int i) { return left-- > 0 && f(linears_[static_cast<size_t>(i)]); });
+  }
+  // Calls `f(index)` for the claims that speak of the symbol until it returns false.
+  template <typename F>
+  void ForEachClaim(SymbolId symbol, F f) const {
+    if (symbol < claims_of_.size()) claim_lists_.ForEach(claims_of_[symbol], f);
+  }
   const Known& Of(SymbolId symbol) const;
   const Known* Of(const Node* n) const;  // null if nothing is stored
 
@@ -103,10 +119,15 @@ class Theory {
 
  private:
   friend class Narrower;
-  bool Integrate(const Constraint& base, bool* restart);
-  bool Solve(const Constraint& c, bool* restart);
+  static constexpr int kLinearsOfMono = 48;
+
+  bool Integrate(const Constraint& base);
+  bool Solve(const Constraint& c, bool* ok);
   bool SetSolved(SymbolId symbol, Dim value, Why why);
   void Push(Constraint c);
+  void Index(const Constraint& c, size_t i);
+  void Enqueue(size_t i);
+  bool SayAgain(SymbolId solved);
   bool Propagate();
   bool Fail(const Why& why);
 
@@ -119,11 +140,17 @@ class Theory {
   std::vector<SymbolId> negative_;
   absl::flat_hash_map<const Node*, Known> exprs_;
   std::vector<Linear> linears_;
+  // By symbol or mono: the constraints and known sums in which it occurs; by symbol: the claims.
+  ItemLists lists_, claim_lists_;
+  std::vector<ItemLists::List> constraints_of_, claims_of_;
+  absl::flat_hash_map<const Node*, ItemLists::List> linears_of_;
+  absl::flat_hash_map<uint64_t, int> linear_by_hash_;
   absl::flat_hash_map<SymbolId, Solved> solved_;
   absl::flat_hash_map<SymbolId, Dim> solved_values_;
   uint64_t solved_mask_ = 0;
   std::vector<uint8_t> queued_;
   std::vector<int> queue_;
+  std::vector<SymbolId> touched_;  // symbols whose range changed since the last fixed point
   Why conflict_;
 };
 
@@ -197,7 +224,7 @@ class Narrower {
   bool IntoDivision(const Node* n, Interval target, const Why& why);
   bool IntoMinMax(const Node* n, Interval target, const Why& why);
   Known& Slot(const Node* n);
-  void Changed(uint64_t symbols);
+  void Changed(const Node* n);
   bool Spend() { return steps_-- > 0; }
 
   Theory& t_;

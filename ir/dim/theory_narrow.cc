@@ -49,12 +49,21 @@ Known& Narrower::Slot(const Node* n) {
   return t_.symbols_[n->symbol];
 }
 
-void Narrower::Changed(uint64_t symbols) {
-  for (size_t i = 0; i < t_.constraints_.size(); ++i) {
-    if ((t_.constraints_[i].symbols & symbols) == 0 || t_.queued_[i] != 0) continue;
-    t_.queued_[i] = 1;
-    t_.queue_.push_back(static_cast<int>(i));
+// Constraints that speak of one of these symbols are looked at again.
+void Narrower::Changed(const Node* n) {
+  auto changed = [&](SymbolId s) {
+    if (s >= t_.constraints_of_.size()) return;
+    t_.lists_.ForEach(t_.constraints_of_[s], [&](int i) {
+      t_.Enqueue(static_cast<size_t>(i));
+      return true;
+    });
+  };
+  if (n->kind == NodeKind::kSymbol) {
+    t_.touched_.push_back(n->symbol);
+    changed(n->symbol);
+    return;
   }
+  for (SymbolId s : FreeSymbols(Dim(n))) changed(s);
 }
 
 bool Narrower::Run(const Constraint& c) {
@@ -136,7 +145,7 @@ bool Narrower::MonoSet(const Node* n, std::vector<int64_t> set, const Why& why) 
   Why whole = k.why_set;
   if (set.empty()) return t_.Fail(whole);
   k.set = set;
-  Changed(n->symbols);
+  Changed(n);
   return Mono(n, {set.front(), set.back()}, whole) && MonoResidue(n, CongruenceOfSet(set), whole);
 }
 
@@ -185,32 +194,38 @@ bool Narrower::StoreLinear(const LinearForm& f, Interval target, Congruence cong
     target = UnscaleInterval(target, content);
     if (!UnscaleCongruence(congruence, content, &congruence)) return t_.Fail(why);
   }
-  Linear* found = nullptr;
-  uint64_t mask = 0;
-  for (const Term& t : primitive.terms) mask |= t.mono->symbols;
-  for (Linear& l : t_.linears_) {
-    if (l.symbols == mask && std::equal(l.terms.begin(), l.terms.end(), primitive.terms.begin(),
-                                        primitive.terms.end(), [](const Term& s, const Term& t) {
-                                          return s.coef == t.coef && s.mono == t.mono;
-                                        })) {
-      found = &l;
-    }
+  uint64_t hash = 0;
+  for (const Term& t : primitive.terms) {
+    hash = (hash ^ t.mono->hash ^ static_cast<uint64_t>(t.coef)) * 0x9e3779b97f4a7c15ull;
+    hash ^= hash >> 31;
+  }
+  auto [slot, is_new] = t_.linear_by_hash_.try_emplace(hash, static_cast<int>(t_.linears_.size()));
+  Linear* found = is_new ? nullptr : &t_.linears_[static_cast<size_t>(slot->second)];
+  auto same = [](const Term& s, const Term& t) { return s.coef == t.coef && s.mono == t.mono; };
+  if (found != nullptr && !std::equal(found->terms.begin(), found->terms.end(),
+                                      primitive.terms.begin(), primitive.terms.end(), same)) {
+    return true;  // two sums of one hash: the second stays unknown
   }
   if (found == nullptr) {
+    for (const Term& t : primitive.terms) {
+      t_.lists_.Append(&t_.linears_of_[t.mono], static_cast<int>(t_.linears_.size()));
+    }
     found = &t_.linears_.emplace_back();
     found->terms = primitive.terms;
-    found->symbols = mask;
   }
+  auto changed = [&] {
+    for (const Term& t : primitive.terms) Changed(t.mono);
+  };
   Known& k = found->known;
   if (target.min > k.range.min) {
     k.range.min = target.min;
     k.why_min = why;
-    Changed(mask);
+    changed();
   }
   if (target.max < k.range.max) {
     k.range.max = target.max;
     k.why_max = why;
-    Changed(mask);
+    changed();
   }
   if (!IsTrivial(congruence)) {
     Congruence met;
@@ -220,7 +235,7 @@ bool Narrower::StoreLinear(const LinearForm& f, Interval target, Congruence cong
     if (!(met == k.congruence)) {
       k.congruence = met;
       k.why_congruence = Both(why, k.why_congruence);
-      Changed(mask);
+      changed();
     }
   }
   if (k.range.empty()) return t_.Fail(Both(k.why_min, k.why_max));
@@ -257,7 +272,7 @@ bool Narrower::Store(const Node* n, Known* k) {
       k->why_max = k->why_set;
     }
   }
-  Changed(n->symbols);
+  Changed(n);
   return true;
 }
 

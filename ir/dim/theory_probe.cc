@@ -18,10 +18,19 @@ int64_t SharedMultiple(absl::Span<const Term> sum, absl::Span<const Term> linear
   return 0;
 }
 
-uint64_t SymbolsOf(absl::Span<const Term> terms) {
-  uint64_t mask = 0;
-  for (const Term& t : terms) mask |= t.mono->symbols;
-  return mask;
+// The known sums that share a mono with these terms, each once.
+absl::InlinedVector<const Linear*, 16> SharedLinears(const Theory& theory,
+                                                     absl::Span<const Term> terms) {
+  absl::InlinedVector<const Linear*, 16> all;
+  for (const Term& t : terms) {
+    theory.ForEachLinear(t.mono, [&](const Linear& l) {
+      all.push_back(&l);
+      return true;
+    });
+  }
+  std::sort(all.begin(), all.end());
+  all.erase(std::unique(all.begin(), all.end()), all.end());
+  return all;
 }
 
 }  // namespace
@@ -58,9 +67,8 @@ Interval Probe::Range(const LinearForm& f, Need need) {
     why_ = outer;
   }
   if (nested_ < nesting_ && f.terms.size() > 1) {
-    uint64_t mask = SymbolsOf(f.terms);
-    for (const Linear& l : theory_.linears()) {
-      if ((l.symbols & mask) != 0) ImproveByLinear(l, f, need, &range, &own);
+    for (const Linear* l : SharedLinears(theory_, f.terms)) {
+      ImproveByLinear(*l, f, need, &range, &own);
     }
   }
   Note(own);
@@ -199,9 +207,9 @@ Congruence Probe::CongruenceOf(absl::Span<const Term> terms, int64_t constant) {
     sum = AddCongruences(sum, ScaleCongruence(MonoCongruence(t.mono), t.coef));
   }
   if (sum.modulus == 0 || terms.size() < 2 || nested_ == nesting_) return sum;
-  uint64_t mask = SymbolsOf(terms);
-  for (const Linear& l : theory_.linears()) {
-    if ((l.symbols & mask) == 0 || l.known.congruence.modulus == 1) continue;
+  for (const Linear* shared : SharedLinears(theory_, terms)) {
+    const Linear& l = *shared;
+    if (l.known.congruence.modulus == 1) continue;
     int64_t k = SharedMultiple(terms, l.terms);
     LinearForm f{TermList(terms.begin(), terms.end()), constant}, rest;
     if (k == 0 || k == INT64_MIN || !AddScaled(f, -k, l.terms, &rest)) continue;
