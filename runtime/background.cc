@@ -2,9 +2,6 @@
 
 #include <pthread.h>
 #include <sched.h>
-#include <sys/resource.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <condition_variable>
@@ -12,17 +9,16 @@
 #include <mutex>
 #include <thread>
 #include <utility>
+#include <vector>
 
 namespace lathe::rt {
 namespace {
 
-// For the calling thread alone: it runs when nothing else wants the core. A system that refuses
-// either leaves the thread at normal priority, which costs time but no correctness.
-void LowerPriority() {
-  setpriority(PRIO_PROCESS, static_cast<id_t>(syscall(SYS_gettid)), 19);
+// Idle: the thread runs when nothing else wants the core. A system that refuses leaves it as it is,
+// which costs time but no correctness.
+void SetIdle(pthread_t thread, bool idle) {
   sched_param parameters = {};
-  pthread_setschedparam(pthread_self(), SCHED_IDLE, &parameters);
-  pthread_setname_np(pthread_self(), "lathe-compile");
+  pthread_setschedparam(thread, idle ? SCHED_IDLE : SCHED_OTHER, &parameters);
 }
 
 }  // namespace
@@ -36,24 +32,32 @@ struct Background::Impl {
   };
 
   void Loop() {
-    LowerPriority();
+    SetIdle(pthread_self(), true);
+    pthread_setname_np(pthread_self(), "lathe-compile");
     for (;;) {
-      Job job;
-      {
-        std::unique_lock lock(mutex);
-        changed.wait(lock, [this] { return ending || (!held && !jobs.empty()); });
-        if (ending) return;
-        job = std::move(jobs.front());
-        jobs.pop_front();
-        running = true;
-        running_owner = job.owner;
-      }
-      job.run();
-      job.run = nullptr;  // what it holds goes before the owner is told that it ended
       std::unique_lock lock(mutex);
-      running = false;
-      changed.notify_all();
+      changed.wait(lock, [this] { return ending || (!held && !jobs.empty()); });
+      if (ending) return;
+      RunFirst(lock, jobs.begin());
     }
+  }
+
+  // Runs a queued job with the lock released meanwhile.
+  void RunFirst(std::unique_lock<std::mutex>& lock, std::deque<Job>::iterator at) {
+    Job job = std::move(*at);
+    jobs.erase(at);
+    running.push_back(job.owner);
+    lock.unlock();
+    job.run();
+    job.run = nullptr;  // what it holds goes before the owner is told that it ended
+    lock.lock();
+    running.erase(std::find(running.begin(), running.end(), job.owner));
+    changed.notify_all();
+  }
+
+  std::deque<Job>::iterator Next(const void* owner) {
+    return std::find_if(jobs.begin(), jobs.end(),
+                        [owner](const Job& job) { return job.owner == owner; });
   }
 
   void Push(const void* owner, std::function<void()> job) {
@@ -63,20 +67,26 @@ struct Background::Impl {
     changed.notify_all();
   }
 
-  bool Idle(const void* owner) const {
-    if (running && running_owner == owner) return false;
-    return std::none_of(jobs.begin(), jobs.end(),
-                        [owner](const Job& job) { return job.owner == owner; });
+  bool Runs(const void* owner) const {
+    return std::find(running.begin(), running.end(), owner) != running.end();
+  }
+
+  // Until no job of `owner` runs. Meanwhile the thread competes like any other.
+  void WaitForRunning(std::unique_lock<std::mutex>& lock, const void* owner) {
+    if (!Runs(owner)) return;
+    if (++waiters == 1 && thread.joinable()) SetIdle(thread.native_handle(), false);
+    changed.wait(lock, [&] { return !Runs(owner); });
+    if (--waiters == 0 && thread.joinable()) SetIdle(thread.native_handle(), true);
   }
 
   std::mutex mutex;  // guards all below
   std::condition_variable changed;
   std::deque<Job> jobs;
   bool held = false;
-  bool stopped = false;  // posts are dropped
-  bool ending = false;   // the thread returns
-  bool running = false;
-  const void* running_owner = nullptr;
+  bool stopped = false;              // posts are dropped
+  bool ending = false;               // the thread returns
+  std::vector<const void*> running;  // owners of the jobs under way
+  int waiters = 0;
   std::thread thread;
 };
 
@@ -107,14 +117,24 @@ bool Background::TryPost(const void* owner, std::function<void()> job) {
 
 void Background::Wait(const void* owner) {
   std::unique_lock lock(impl_->mutex);
-  impl_->changed.wait(lock, [this, owner] { return impl_->Idle(owner); });
+  for (;;) {
+    impl_->WaitForRunning(lock, owner);
+    const auto next = impl_->Next(owner);
+    if (next == impl_->jobs.end()) {
+      if (!impl_->Runs(owner)) return;
+    } else if (!impl_->held) {
+      impl_->RunFirst(lock, next);
+    } else {
+      impl_->changed.wait(lock);
+    }
+  }
 }
 
 void Background::Cancel(const void* owner) {
   std::unique_lock lock(impl_->mutex);
   std::erase_if(impl_->jobs, [owner](const Impl::Job& job) { return job.owner == owner; });
   impl_->changed.notify_all();
-  impl_->changed.wait(lock, [this, owner] { return impl_->Idle(owner); });
+  impl_->WaitForRunning(lock, owner);
 }
 
 void Background::Hold(bool hold) {
@@ -128,7 +148,7 @@ void Background::Stop() {
   impl_->stopped = true;
   impl_->jobs.clear();
   impl_->changed.notify_all();
-  impl_->changed.wait(lock, [this] { return !impl_->running; });
+  impl_->changed.wait(lock, [this] { return impl_->running.empty(); });
 }
 
 }  // namespace lathe::rt

@@ -1,5 +1,7 @@
 #pragma once
-// The background compile thread: idle priority, one job at a time, in order of posting.
+// The background compile thread: idle priority, one job at a time, in order of posting. Whoever
+// waits for an owner's jobs runs the queued ones himself, so that waiting never depends on when an
+// idle thread gets a core.
 //
 // Functions post the builds of their versions here; `owner` is the function. The thread starts with
 // the first job, so an engine that never compiles in the background has none.
@@ -15,7 +17,8 @@ class Background {
   void Post(const void* owner, std::function<void()> job);
   // The same, but false, and nothing is posted, if that would have to wait for the queue.
   bool TryPost(const void* owner, std::function<void()> job);
-  // Until no job of `owner` is queued or running. Must not be called from a job.
+  // Until no job of `owner` is queued or running; runs them unless held. Must not be called from a
+  // job.
   void Wait(const void* owner);
   // Drops the owner's queued jobs and waits for its running one. Must not be called from a job.
   void Cancel(const void* owner);

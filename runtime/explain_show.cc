@@ -1,7 +1,8 @@
 // An explanation as text and as JSON.
+#include <nlohmann/json.hpp>
+
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "nlohmann/json.hpp"
 #include "runtime/explain.h"
 
 namespace lathe::rt {
@@ -33,6 +34,8 @@ std::string Explanation::Text() const {
     absl::StrAppend(&text, "  ", k.label, " [", k.kind, "] family ", k.family, ", kernel ",
                     FirstWord(k.kernel_key), "\n");
     if (!k.schedule.empty()) absl::StrAppend(&text, "    schedule: ", k.schedule, "\n");
+    absl::StrAppend(&text, "    divisions of sizes: ", k.divisions, ", in inner loops ",
+                    k.inner_divisions, "\n");
     for (const std::string& answer : k.answers) absl::StrAppend(&text, "    ", answer, "\n");
   }
   absl::StrAppend(&text, "memory: arena ", arena_bytes, " bytes, outputs ", output_bytes,
@@ -69,6 +72,8 @@ std::string Explanation::Json() const {
                                {"family", k.family},
                                {"key", FirstWord(k.kernel_key)},
                                {"schedule", k.schedule},
+                               {"divisions", k.divisions},
+                               {"inner_divisions", k.inner_divisions},
                                {"answers", k.answers}});
   }
   json["memory"] = {{"arena", arena_bytes},

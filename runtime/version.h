@@ -26,6 +26,8 @@ struct GroupReport {
   std::string schedule;              // "mr=12 nr=32 kc=384", as data text
   std::vector<std::string> answers;  // "batch*seq <= 4: assumed by the guard", ...
   std::string kernel_text;           // canonical Kernel IR
+  int divisions = 0;                 // that addresses and bounds need, in all
+  int inner_divisions = 0;           // in innermost loops, those of registers included
 };
 
 struct Version {

@@ -24,7 +24,8 @@ constexpr char kUsage[] =
     "        first-call  first call at a size against warm calls, 5 processes\n"
     "        gemm        products in cache against the FMA peak, one core\n"
     "        versions    range versions against the generic one\n"
-    "        call        overhead of a call and of a kernel";
+    "        call        overhead of a call and of a kernel\n"
+    "        simplify    divisions of sizes in kernels, before and after simplification";
 
 std::string Self() {
   char path[4096];
@@ -47,7 +48,8 @@ int main(int argc, char** argv) {
       {"first-call-child", lathe::bench::FirstCallChild},
       {"gemm", lathe::bench::Gemm},
       {"versions", lathe::bench::Versions},
-      {"call", lathe::bench::CallOverhead}};
+      {"call", lathe::bench::CallOverhead},
+      {"simplify", lathe::bench::Simplification}};
   const auto suite = arguments.size() == 2 ? suites.find(arguments[1]) : suites.end();
   if (suite == suites.end()) {
     std::cerr << kUsage << "\n";

@@ -29,4 +29,8 @@ absl::Status Versions(const SuiteOptions& options);
 // ns of call_into over programs of 1, 8 and 64 kernels, sizes alternating: intercept and slope.
 absl::Status CallOverhead(const SuiteOptions& options);
 
+// Divisions of sizes in the kernels of the encoder and of programs full of views: as traced, with
+// the passes skipped, and as compiled; and the checks that a call makes.
+absl::Status Simplification(const SuiteOptions& options);
+
 }  // namespace lathe::bench

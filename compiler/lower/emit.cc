@@ -82,12 +82,12 @@ Reg ElementEmitter::Compute(ValueId v, const Coords& coords) {
         base = graph().node(base).operands[0];
       if (scope_.plan().IsBuffer(base))
         return LoadAt(scope_.Input(base), FlatIndex(scope_.MapShape(n.type.shape), coords));
-      return Emit(n.operands[0], OperandCoords(graph(), v, coords, scope_.map()));
+      return Emit(n.operands[0], OperandCoords(graph(), v, coords, scope_.map(), scope_.joins()));
     }
     case Op::k_broadcast:
     case Op::k_permute:
     case Op::k_slice:
-      return Emit(n.operands[0], OperandCoords(graph(), v, coords, scope_.map()));
+      return Emit(n.operands[0], OperandCoords(graph(), v, coords, scope_.map(), scope_.joins()));
     case Op::k_pad:
       return EmitPad(n, coords);
     case Op::k_concat:

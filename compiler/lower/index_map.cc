@@ -49,12 +49,11 @@ Coords Delinearize(const Shape& shape, Dim flat) {
   return coords;
 }
 
-Coords ReshapeCoords(const Shape& from, const Shape& to, const Coords& to_coords) {
-  Coords result;
+std::vector<ReshapeRun> ReshapeRuns(const Shape& from, const Shape& to) {
+  std::vector<ReshapeRun> runs;
   size_t i = 0, j = 0;
   while (i < from.size() || j < to.size()) {
-    // The smallest runs from[i..a) and to[j..b) of equal product.
-    size_t best_a = from.size(), best_b = to.size();
+    ReshapeRun best{i, from.size(), j, to.size()};
     bool found = false;
     for (size_t total = 1; total <= from.size() - i + to.size() - j && !found; ++total) {
       for (size_t na = 0; na <= total && !found; ++na) {
@@ -68,22 +67,36 @@ Coords ReshapeCoords(const Shape& from, const Shape& to, const Coords& to_coords
                    Volume({to.begin() + j, to.begin() + b})) {
           continue;
         }
-        best_a = a;
-        best_b = b;
+        best = {i, a, j, b};
         found = true;
       }
     }
-    const Shape run_from(from.begin() + i, from.begin() + best_a);
-    const Shape run_to(to.begin() + j, to.begin() + best_b);
-    const Coords run_coords(to_coords.begin() + j, to_coords.begin() + best_b);
-    for (Dim d : Delinearize(run_from, FlatIndex(run_to, run_coords))) result.push_back(d);
-    i = best_a;
-    j = best_b;
+    runs.push_back(best);
+    i = best.from_end;
+    j = best.to_end;
+  }
+  return runs;
+}
+
+Coords ReshapeCoords(const Shape& from, const Shape& to, const Coords& to_coords,
+                     absl::Span<const Join> joins) {
+  Coords result;
+  for (const ReshapeRun& run : ReshapeRuns(from, to)) {
+    const Shape run_from(from.begin() + run.from_begin, from.begin() + run.from_end);
+    const Shape run_to(to.begin() + run.to_begin, to.begin() + run.to_end);
+    const Coords run_coords(to_coords.begin() + run.to_begin, to_coords.begin() + run.to_end);
+    const auto join = std::find_if(joins.begin(), joins.end(), [&](const Join& j) {
+      return run_coords.size() == 1 && j.joined == run_coords[0] && j.parts == run_from;
+    });
+    const Coords found =
+        join != joins.end() ? join->coords : Delinearize(run_from, FlatIndex(run_to, run_coords));
+    result.insert(result.end(), found.begin(), found.end());
   }
   return result;
 }
 
-Coords OperandCoords(const Graph& graph, ValueId v, const Coords& coords, const DimMap& map) {
+Coords OperandCoords(const Graph& graph, ValueId v, const Coords& coords, const DimMap& map,
+                     absl::Span<const Join> joins) {
   const Node& n = graph.node(v);
   const Shape operand = MapShape(graph.type(n.operands[0]).shape, map);
   const Shape shape = MapShape(n.type.shape, map);
@@ -101,7 +114,7 @@ Coords OperandCoords(const Graph& graph, ValueId v, const Coords& coords, const 
       return result;
     }
     case Op::k_reshape:
-      return ReshapeCoords(operand, shape, coords);
+      return ReshapeCoords(operand, shape, coords, joins);
     case Op::k_permute: {
       Coords result(operand.size(), Dim(0));
       for (size_t i = 0; i < coords.size(); ++i) result[n.attrs.axes[i]] = coords[i];

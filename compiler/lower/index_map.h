@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "absl/types/span.h"
 #include "ir/graph.h"
 
 namespace lathe::compiler {
@@ -20,13 +21,27 @@ Coords Delinearize(const Shape& shape, Dim flat);
 Dim Volume(const Shape& shape);
 Shape MapShape(const Shape& shape, const DimMap& map);
 
+// A coordinate that was put together from finer ones: `joined` is their position in `parts`.
+struct Join {
+  Dim joined;
+  Shape parts;
+  Coords coords;
+};
+
 // For a view node (broadcast, reshape, permute, slice): coordinates in its operand of the element
 // at `coords` of its result.
-Coords OperandCoords(const ir::Graph& graph, ir::ValueId v, const Coords& coords,
-                     const DimMap& map);
+Coords OperandCoords(const ir::Graph& graph, ir::ValueId v, const Coords& coords, const DimMap& map,
+                     absl::Span<const Join> joins = {});
 // A reshape's coordinates: dims are matched in runs of equal product, so that no // or % appears
-// where a run has one operand dim.
-Coords ReshapeCoords(const Shape& from, const Shape& to, const Coords& to_coords);
+// where a run has one operand dim, or where a coordinate is a join of that run's dims.
+Coords ReshapeCoords(const Shape& from, const Shape& to, const Coords& to_coords,
+                     absl::Span<const Join> joins = {});
+
+// Runs from[from_begin, from_end) and to[to_begin, to_end) of equal product, the smallest such.
+struct ReshapeRun {
+  size_t from_begin = 0, from_end = 0, to_begin = 0, to_end = 0;
+};
+std::vector<ReshapeRun> ReshapeRuns(const Shape& from, const Shape& to);
 
 // Row-major position in `base` of element `coords` of `v`, following views; `base` is v or the
 // operand of a chain of views. Reshapes of `base` itself keep the flat position.

@@ -1,7 +1,10 @@
 // Pointwise groups: any index map. The result's axes are merged where every access allows it, the
 // last one runs along the lanes, tasks are blocks of rows by chunks of the last axis.
+#include <algorithm>
 #include <functional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "compiler/lower/emit.h"
@@ -90,6 +93,54 @@ class TiledLoops {
   bool one_chunk_;
 };
 
+// The axes of the space that a reshape of the group splits again, with the dims that it splits them
+// into: loops over those dims need no division to find the reshape's operand.
+class SplitAxes {
+ public:
+  SplitAxes(KernelScope& scope, ValueId root) : scope_(scope) {
+    parts_.resize(scope.graph().type(root).shape.size());
+    for (size_t i = 0; i < parts_.size(); ++i)
+      places_.push_back(scope.b().dims()->Symbol(absl::StrCat("_axis", i)));
+    Visit(root, places_);
+  }
+
+  // Graph dims; empty for an axis that isn't split.
+  const std::vector<Shape>& parts() const { return parts_; }
+
+ private:
+  void Visit(ValueId v, const Coords& coords) {
+    const ir::Node& n = scope_.graph().node(v);
+    for (const ValueId o : n.operands) {
+      if (scope_.plan().IsBuffer(o)) continue;  // read at its flat position
+      if (ir::Info(n.op).emission == ir::Emission::kElementwise) {
+        if (scope_.graph().type(o).shape == n.type.shape) Visit(o, coords);
+        continue;
+      }
+      const bool view = n.op == ir::Op::k_broadcast || n.op == ir::Op::k_permute ||
+                        n.op == ir::Op::k_reshape || n.op == ir::Op::k_slice;
+      if (!view) continue;
+      if (n.op == ir::Op::k_reshape) Split(n, coords);
+      Visit(o, OperandCoords(scope_.graph(), v, coords, scope_.map()));
+    }
+  }
+
+  void Split(const ir::Node& n, const Coords& coords) {
+    const Shape& from = scope_.graph().type(n.operands[0]).shape;
+    for (const ReshapeRun& run :
+         ReshapeRuns(scope_.MapShape(from), scope_.MapShape(n.type.shape))) {
+      if (run.to_end - run.to_begin != 1 || run.from_end - run.from_begin < 2) continue;
+      const auto at = std::find(places_.begin(), places_.end(), coords[run.to_begin]);
+      if (at == places_.end()) continue;
+      Shape& parts = parts_[static_cast<size_t>(at - places_.begin())];
+      if (parts.empty()) parts = Shape(from.begin() + run.from_begin, from.begin() + run.from_end);
+    }
+  }
+
+  KernelScope& scope_;
+  Coords places_;
+  std::vector<Shape> parts_;
+};
+
 }  // namespace
 
 LoweredKernel LowerPointwise(const LowerContext& c, const Group& group) {
@@ -98,20 +149,44 @@ LoweredKernel LowerPointwise(const LowerContext& c, const Group& group) {
   KernelScope scope(c, absl::StrCat("pointwise_", std::string(ir::Name(c.graph.node(root).op))));
   const std::vector<ValueId> inside = ComputedInside(c, {root});
   const std::vector<AxisRun> runs = MakeRuns(shape.size(), MergeableAxes(c, shape, inside, {}));
-  const AxisRun inner_run = runs.empty() ? AxisRun{} : runs.back();
+  const std::vector<Shape> parts = SplitAxes(scope, root).parts();
+  // The loops, outermost first: a run, or each part of an axis that is split.
+  Shape loop_shape;
+  for (const AxisRun& run : runs) {
+    const Shape& split = parts[run.back()];
+    if (run.size() == 1 && !split.empty()) {
+      loop_shape.insert(loop_shape.end(), split.begin(), split.end());
+    } else {
+      loop_shape.push_back(RunExtent(shape, run));
+    }
+  }
+  const Dim graph_inner = loop_shape.empty() ? Dim(1) : loop_shape.back();
   Dim graph_rows = 1;
   Shape row_shape;
-  for (size_t i = 0; i + 1 < runs.size(); ++i) {
-    graph_rows = graph_rows * RunExtent(shape, runs[i]);
-    row_shape.push_back(scope.Param("n", RunExtent(shape, runs[i])));
+  for (size_t i = 0; i + 1 < loop_shape.size(); ++i) {
+    graph_rows = graph_rows * loop_shape[i];
+    row_shape.push_back(scope.Param("n", loop_shape[i]));
   }
-  TiledLoops loops(scope, graph_rows, Volume(row_shape), RunExtent(shape, inner_run));
+  TiledLoops loops(scope, graph_rows, Volume(row_shape), graph_inner);
   const int out = scope.Output(root);
   loops.Run([&](Dim row, Dim j, VectorAxis axis) {
     Coords coords(shape.size(), Dim(0));
-    const Coords row_coords = Delinearize(row_shape, row);
-    for (size_t i = 0; i + 1 < runs.size(); ++i) SetRun(runs[i], row_coords[i], &coords);
-    SetRun(inner_run, j, &coords);
+    Coords at = Delinearize(row_shape, row);
+    at.push_back(j);
+    size_t next = 0;
+    for (const AxisRun& run : runs) {
+      const Shape& split = parts[run.back()];
+      if (run.size() == 1 && !split.empty()) {
+        Join join{0, scope.MapShape(split),
+                  Coords(at.begin() + next, at.begin() + next + split.size())};
+        join.joined = FlatIndex(join.parts, join.coords);
+        coords[run.back()] = join.joined;
+        scope.AddJoin(std::move(join));
+        next += split.size();
+      } else {
+        SetRun(run, at[next++], &coords);
+      }
+    }
     ElementEmitter e(scope, axis);
     const Reg r = e.Compute(root, coords);
     e.StoreAt(out, row * loops.inner() + j, r);

@@ -41,4 +41,22 @@ std::optional<int64_t> DimQuery::Constant(Dim d) {
   return std::nullopt;
 }
 
+int64_t DimQuery::Divisor(Dim d) {
+  if (facts_ != nullptr) {
+    const dim::Congruence known = facts_->CongruenceOf(d);
+    if (known.modulus <= 1 || known.remainder != 0) return 1;
+    answers_.push_back({Eq(Mod(d, known.modulus), 0), true});
+    return known.modulus;
+  }
+  for (const DimAnswer& a : replayed_) {
+    if (a.claim.relation != Relation::kEq || a.claim.rhs != Dim(0)) continue;
+    const dim::Expr e = dim::Decompose(a.claim.lhs);
+    if (e.kind != dim::ExprKind::kMod || e.operands[0] != d || !e.operands[1].is_constant())
+      continue;
+    answers_.push_back(a);
+    return e.operands[1].constant();
+  }
+  return 1;
+}
+
 }  // namespace lathe::compiler

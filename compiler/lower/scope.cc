@@ -24,8 +24,10 @@ Dim KernelScope::Map(Dim d) {
       symbols_[s] = *value;
       continue;
     }
-    symbols_[s] = builder_.Size(absl::StrCat("n", sizes_.size()));
-    sizes_.push_back(symbol);
+    // A multiple of m is m times a size, so that what divides it by m needs no division.
+    const int64_t m = query_.Divisor(symbol);
+    symbols_[s] = m * builder_.Size(absl::StrCat("n", sizes_.size()));
+    sizes_.push_back(FloorDiv(symbol, m));
   }
   const Dim mapped = dim::Substitute(d, symbols_, builder_.dims());
   mapped_[d] = mapped;
@@ -37,13 +39,16 @@ Shape KernelScope::MapShape(const Shape& s) { return compiler::MapShape(s, map()
 Dim KernelScope::Param(const std::string& name, Dim graph_dim) {
   if (graph_dim.is_constant()) return graph_dim;
   if (auto it = params_.find(graph_dim); it != params_.end()) return it->second;
+  dim::SymbolId id = 0;
+  if (dim::IsSymbol(graph_dim, &id)) return params_[graph_dim] = Map(graph_dim);
+  const std::vector<dim::SymbolId> symbols = dim::FreeSymbols(graph_dim);
+  if (symbols.size() == 1 && query_.Divisor(graph_.dims()->SymbolDim(symbols[0])) > 1)
+    return params_[graph_dim] = Map(graph_dim);
   if (const std::optional<int64_t> value = query_.Constant(graph_dim))
     return params_[graph_dim] = *value;
   const Dim size = builder_.Size(absl::StrCat(name, sizes_.size()));
   sizes_.push_back(graph_dim);
   params_[graph_dim] = size;
-  dim::SymbolId id = 0;
-  if (dim::IsSymbol(graph_dim, &id)) symbols_[id] = size;
   return size;
 }
 

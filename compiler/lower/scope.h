@@ -2,6 +2,7 @@
 // KernelScope: one kernel under construction and how it sees the graph: graph symbols become the
 // kernel's sizes, buffered values its buffers, both on first use.
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -26,6 +27,9 @@ class KernelScope {
   DimMap map() {
     return [this](Dim d) { return Map(d); };
   }
+  // Coordinates that the loops put together; what is emitted afterwards looks through them.
+  void AddJoin(Join join) { joins_.push_back(std::move(join)); }
+  absl::Span<const Join> joins() const { return joins_; }
   // A size parameter that stands for a whole expression ("rows" for batch*seq), so that kernels
   // which differ only in how it is made share code. Sizes with one value are constants.
   Dim Param(const std::string& name, Dim graph_dim);
@@ -51,6 +55,7 @@ class KernelScope {
   absl::flat_hash_map<ir::ValueId, int> buffers_;
   std::vector<KernelArg> args_;
   std::vector<Dim> sizes_;
+  std::vector<Join> joins_;
 };
 
 }  // namespace lathe::compiler

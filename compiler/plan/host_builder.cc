@@ -7,6 +7,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "codegen/kernel/divisions.h"
 #include "compiler/lower/index_map.h"
 #include "compiler/plan/memory_plan.h"
 #include "ir/dim/dim_program.h"
@@ -226,6 +227,9 @@ class HostBuilder {
       report.answers.push_back(
           absl::StrCat(a.claim.ToString(), a.proved ? ": proved" : ": not known"));
     report.kernel_text = kernel::Print(*lowered.kernel);
+    const kernel::DivisionCounts divisions = kernel::CountDivisions(*lowered.kernel);
+    report.divisions = divisions.all;
+    report.inner_divisions = divisions.inner + divisions.lanes;
     version_->groups.push_back(std::move(report));
   }
 

@@ -39,7 +39,7 @@ INSTANTIATE_TEST_SUITE_P(
                             "dim n\ndim m\nx: f32[n, m]\ni: i64[3]\n"
                             "g = gather(x, i, axis=1)\noutput y = x\n",
                             {{0, 0}, {2, 4}, {0, 0}}}),
-    [](const auto& info) { return std::string(info.param.name); });
+    [](const auto& given) { return std::string(given.param.name); });
 
 }  // namespace
 }  // namespace lathe::whole
