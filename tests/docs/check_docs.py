@@ -4,9 +4,10 @@
 1. Every relative link of a Markdown file leads to a file, and its #anchor to a heading.
 2. The README's first C++ example is examples/quickstart.cc from its first #include on.
 3. The output of the built example, if QUICKSTART is there, is the README's.
-4. No tracked file names a path of somebody's machine or a package registry's host.
+4. Every ```lathe block with lines that start with "> " shows what jit-repl prints for them.
+5. No tracked file names a path of somebody's machine or a package registry's host.
 
-usage: check_docs.py SOURCE [QUICKSTART]
+usage: check_docs.py SOURCE [QUICKSTART [JIT_REPL]]
 """
 import pathlib
 import re
@@ -87,6 +88,32 @@ def check_example(root, program):
             yield f"README.md: the example shows '{want}', it prints '{found}'"
 
 
+def check_sessions(root, files, repl):
+    if repl is None or not pathlib.Path(repl).exists():
+        return
+    for page in files:
+        if page.suffix != ".md":
+            continue
+        for found in re.finditer(r"^```lathe\n(.*?)^```", page.read_text(),
+                                 flags=re.MULTILINE | re.DOTALL):
+            lines = found.group(1).splitlines()
+            typed = [line[2:] for line in lines if line.startswith("> ")]
+            if not typed:
+                continue
+            shown = [line for line in lines if not line.startswith("> ")]
+            run = subprocess.run([repl], input="\n".join(typed) + "\n", text=True, timeout=60,
+                                 stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+            printed = run.stdout.splitlines()
+            if shown == printed:
+                continue
+            first = next((i for i, (a, b) in enumerate(zip(shown, printed)) if a != b),
+                         min(len(shown), len(printed)))
+            want = shown[first] if first < len(shown) else "nothing"
+            got = printed[first] if first < len(printed) else "nothing"
+            yield (f"{page.relative_to(root).as_posix()}: the session '{typed[0]}' shows "
+                   f"'{want}', jit-repl prints '{got}'")
+
+
 def check_foreign_names(root, files):
     for path in files:
         try:
@@ -100,12 +127,13 @@ def check_foreign_names(root, files):
 
 
 def main():
-    if len(sys.argv) not in (2, 3):
+    if len(sys.argv) not in (2, 3, 4):
         sys.exit(__doc__)
     root = pathlib.Path(sys.argv[1]).resolve()
     files = tracked_files(root)
     faults = [*check_links(root, files),
-              *check_example(root, sys.argv[2] if len(sys.argv) == 3 else None),
+              *check_example(root, sys.argv[2] if len(sys.argv) >= 3 else None),
+              *check_sessions(root, files, sys.argv[3] if len(sys.argv) == 4 else None),
               *check_foreign_names(root, files)]
     for fault in faults:
         print(fault)
