@@ -41,7 +41,8 @@ class TextParser {
   void Commit();
   // What follows the statement must be the end.
   absl::Status ExpectEnd();
-  absl::StatusOr<ValueType> TypeSpec(std::string_view subject, bool declare);
+  // A shape needs brackets unless `bare`.
+  absl::StatusOr<ValueType> TypeSpec(std::string_view subject, bool declare, bool bare = false);
   absl::StatusOr<Dim> SizeText();
   absl::StatusOr<std::vector<Claim>> ClaimsText();
   // Dims that the text declared; a failed statement's are to be forgotten.
@@ -145,7 +146,10 @@ class TextParser {
   absl::StatusOr<Dim> ShapeEntry(std::string_view subject, size_t axis, bool declare);
   absl::Status Constraint(const DimText& text, const std::string& what);
   absl::Status Spec(const DimText& text, size_t first, Dim subject, const std::string& what);
-  absl::Status AddClaims(const DimText& text, const std::string& what);
+  absl::Status AddClaims(const Token& at, const std::vector<Claim>& claims,
+                         const std::string& what);
+  absl::Status ShapeEntries(std::string_view close, std::string_view subject, bool declare,
+                            Shape* shape);
   dim::FactSet& facts() { return state_->graph->facts(); }
 
   // Errors and tokens.

@@ -283,7 +283,8 @@ absl::StatusOr<ValueType> ParseTypeSpec(std::string_view text, Graph* graph,
     state.dims.insert(graph->dims()->SymbolName(static_cast<dim::SymbolId>(i)));
   }
   TextParser parser(&state, text);
-  LATHE_ASSIGN_OR_RETURN(const ValueType type, parser.TypeSpec(subject, /*declare=*/true));
+  LATHE_ASSIGN_OR_RETURN(const ValueType type,
+                         parser.TypeSpec(subject, /*declare=*/true, /*bare=*/true));
   LATHE_RETURN_IF_ERROR(parser.ExpectEnd());
   return type;
 }

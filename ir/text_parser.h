@@ -87,8 +87,9 @@ class TextSession {
   std::unique_ptr<State> state_;
 };
 
-// A shape spec: "f32[batch, seq<=8192, 768]", "(batch, 768)" (f32). New names become dims of the
-// graph, bounds become declared facts, "?" makes a fresh dim named after `subject`.
+// A shape spec (ir/shape_spec.h): "f32[batch, seq<=8192, 768]", "(batch, 768)" or "b, 2*s, _"
+// (f32). New names become dims of the graph, bounds and claims after "where" become declared facts,
+// "?" makes a fresh dim named after `subject`.
 absl::StatusOr<ValueType> ParseTypeSpec(std::string_view text, Graph* graph,
                                         std::string_view subject = "x");
 

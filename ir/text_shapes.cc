@@ -5,6 +5,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "ir/shape_spec.h"
 #include "ir/text_internal.h"
 
 namespace lathe::ir {
@@ -16,6 +17,9 @@ bool IsRelation(const Token& t) {
   return t.IsName("in") || t.Is("==") || t.Is("!=") || t.Is("<") || t.Is("<=") || t.Is(">") ||
          t.Is(">=");
 }
+
+// A size without a name, in the shape of an input.
+bool IsUnknown(const Token& t) { return t.Is("?") || t.IsName("_") || t.IsName("None"); }
 
 // The first relation outside brackets at or after `from`; tokens.size() if there is none.
 size_t FindRelation(const std::vector<Token>& tokens, size_t from) {
@@ -47,6 +51,7 @@ absl::StatusOr<TextParser::DimText> TextParser::ReadDimText(bool stop_at_colon) 
     const Token& t = token_;
     if (depth == 0) {
       if (t.IsEnd() || t.Is(",") || t.Is(")") || t.Is("]") || t.Is("}") || t.Is("=")) break;
+      if (t.IsName("where") && !out.tokens.empty()) break;
       if (t.Is("{") && (out.tokens.empty() || !out.tokens.back().IsName("in"))) break;
       if (stop_at_colon && t.Is(":")) break;
     }
@@ -114,7 +119,7 @@ absl::Status TextParser::CheckNames(const DimText& text, bool declare) {
   const std::vector<Token>& tokens = text.tokens;
   for (size_t i = 0; i < tokens.size(); ++i) {
     const Token& t = tokens[i];
-    if (t.kind != TokenKind::kName || t.text == "in") continue;
+    if (t.kind != TokenKind::kName || t.text == "in" || IsUnknown(t)) continue;
     if (i + 1 < tokens.size() && tokens[i + 1].Is("(")) continue;  // ceildiv, min, max
     if (state_->dims.contains(std::string(t.text))) continue;
     if (declare) {
@@ -130,6 +135,9 @@ absl::Status TextParser::CheckNames(const DimText& text, bool declare) {
 
 absl::Status TextParser::DeclareDim(const Token& name) {
   if (name.kind != TokenKind::kName || name.text == "in") return Fault(name, "a dim needs a name");
+  if (IsUnknown(name)) {
+    return Fault(name, absl::StrCat(name.Describe(), " stands for a size without a name"));
+  }
   if (name.text.size() > kMaxNameBytes) {
     return Fault(name, absl::StrCat("a name of more than ", kMaxNameBytes, " bytes"));
   }
@@ -139,8 +147,15 @@ absl::Status TextParser::DeclareDim(const Token& name) {
   return d.ok() ? absl::OkStatus() : At(name, d.status());
 }
 
-absl::StatusOr<ValueType> TextParser::TypeSpec(std::string_view subject, bool declare) {
+absl::StatusOr<ValueType> TextParser::TypeSpec(std::string_view subject, bool declare, bool bare) {
   ValueType type;
+  const bool is_dtype = token_.kind == TokenKind::kName && FindDType(token_.text).has_value();
+  const bool brackets =
+      is_dtype || token_.Is("(") || token_.Is("[") || lexer_.PeekChar() == '[' || token_.IsEnd();
+  if (bare && !brackets) {
+    LATHE_RETURN_IF_ERROR(ShapeEntries("", subject, declare, &type.shape));
+    return type;
+  }
   if (token_.kind == TokenKind::kName) {
     const auto dtype = FindDType(token_.text);
     if (!dtype.has_value()) {
@@ -152,54 +167,66 @@ absl::StatusOr<ValueType> TextParser::TypeSpec(std::string_view subject, bool de
   const std::string_view close = token_.Is("(") ? ")" : "]";
   if (!token_.Is("(") && !token_.Is("[")) return Unexpected("'[' and a shape");
   Next();
-  while (!token_.Is(close)) {
-    if (type.shape.size() >= kMaxRank) {
+  LATHE_RETURN_IF_ERROR(ShapeEntries(close, subject, declare, &type.shape));
+  return type;
+}
+
+// Up to the bracket `close`, or the end if there is none; and the claims that may follow.
+absl::Status TextParser::ShapeEntries(std::string_view close, std::string_view subject,
+                                      bool declare, Shape* shape) {
+  const bool bare = close.empty();
+  while (bare || !token_.Is(close)) {
+    if (shape->size() >= kMaxRank) {
       return Fault(token_, absl::StrCat("a shape of more than ", kMaxRank, " dims"));
     }
-    LATHE_ASSIGN_OR_RETURN(const Dim d, ShapeEntry(subject, type.shape.size(), declare));
-    type.shape.push_back(d);
+    if (token_.Is("..") && lexer_.PeekChar() == '.') {
+      return Fault(token_, "'...' needs a rank, which nothing gives here: write ? for each axis");
+    }
+    LATHE_ASSIGN_OR_RETURN(const Dim d, ShapeEntry(subject, shape->size(), declare));
+    shape->push_back(d);
     if (!token_.Is(",")) break;
     Next();
   }
-  LATHE_RETURN_IF_ERROR(Expect(close, "at the end of the shape"));
-  return type;
+  if (!bare) LATHE_RETURN_IF_ERROR(Expect(close, "at the end of the shape"));
+  if (!token_.IsName("where")) return absl::OkStatus();
+  if (!declare) return Fault(token_, "claims can stand only beside the shape of an input");
+  do {
+    Next();
+    LATHE_ASSIGN_OR_RETURN(const DimText text, ReadDimText());
+    LATHE_RETURN_IF_ERROR(Constraint(text, absl::StrCat("shape of ", std::string(subject))));
+  } while (token_.Is(","));
+  return absl::OkStatus();
 }
 
 absl::StatusOr<Dim> TextParser::ShapeEntry(std::string_view subject, size_t axis, bool declare) {
   LATHE_ASSIGN_OR_RETURN(const DimText text, ReadDimText());
-  const std::string what = absl::StrCat("shape of ", std::string(subject));
-  if (text.at().Is("?")) {
-    if (!declare) return Fault(text.at(), "'?' can stand only in the shape of an input");
-    std::string hint = IsPlainName(subject) ? std::string(subject) : "x";
-    const Dim fresh = state_->graph->dims()->FreshSymbol(absl::StrCat(hint, "_d", axis));
-    state_->dims.insert(fresh.ToString());
-    declared_.push_back(fresh.ToString());
-    LATHE_RETURN_IF_ERROR(Spec(text, 1, fresh, what));
-    return fresh;
+  if (!declare) {
+    if (IsUnknown(text.at())) {
+      return Fault(text.at(),
+                   absl::StrCat(text.at().Describe(), " can stand only in the shape of an input"));
+    }
+    const size_t relation = FindRelation(text.tokens, 0);
+    if (relation < text.tokens.size())
+      return Fault(text.tokens[relation], "bounds can stand only in the shape of an input");
   }
   LATHE_RETURN_IF_ERROR(CheckNames(text, declare));
-  const std::vector<Token>& tokens = text.tokens;
-  size_t relation = FindRelation(tokens, 0);
-  if (relation == tokens.size()) return ToDim(text);
-  if (!declare) return Fault(tokens[relation], "bounds can stand only in the shape of an input");
-  // "8 <= seq <= 64": the dim is the first side that isn't a number.
-  size_t first = 0;
-  LATHE_ASSIGN_OR_RETURN(Dim d, ToDim(text, first, relation));
-  while (d.is_constant() && relation < tokens.size()) {
-    first = relation + 1;
-    relation = FindRelation(tokens, first);
-    LATHE_ASSIGN_OR_RETURN(d, ToDim(text, first, relation));
+  dim::DimContext* dims = state_->graph->dims();
+  dim::Parser parser(text.text, dims, /*make_symbols=*/false);
+  auto spec = ReadDimSpec(&parser, dims, subject, static_cast<int>(axis));
+  if (spec.ok() && !parser.AtEnd()) spec = parser.Wanted("the end of the entry");
+  if (!spec.ok()) return AtColumn(text.at(), spec.status());
+  if (!spec->dim.ok()) return At(text.at(), spec->dim.status());
+  if (!spec->named) {
+    state_->dims.insert(spec->dim.ToString());
+    declared_.push_back(spec->dim.ToString());
   }
-  // "seq % 8 == 0" says something of seq.
-  const dim::Expr e = dim::Decompose(d);
-  const bool congruence =
-      relation < tokens.size() && tokens[relation].Is("==") && e.kind == dim::ExprKind::kMod;
-  if (first == 0 && !congruence) {
-    LATHE_RETURN_IF_ERROR(Spec(text, relation, d, what));
-  } else {
-    LATHE_RETURN_IF_ERROR(AddClaims(text, what));
-  }
-  return congruence ? e.operands[0] : d;
+  // "seq <= 8" speaks at its relation, other forms at their beginning.
+  const size_t relation = FindRelation(text.tokens, 0);
+  const bool plain = relation < text.tokens.size() && text.at().kind != TokenKind::kNumber &&
+                     spec->kind != DimKind::kDivisible;
+  const std::string what = absl::StrCat("shape of ", std::string(subject));
+  LATHE_RETURN_IF_ERROR(AddClaims(plain ? text.tokens[relation] : text.at(), spec->claims, what));
+  return spec->dim;
 }
 
 absl::Status TextParser::Spec(const DimText& text, size_t first, Dim subject,
@@ -214,12 +241,12 @@ absl::Status TextParser::Spec(const DimText& text, size_t first, Dim subject,
                   facts().AddSpec(&subject, text.Part(first, count), source));
 }
 
-absl::Status TextParser::AddClaims(const DimText& text, const std::string& what) {
-  LATHE_ASSIGN_OR_RETURN(const std::vector<Claim> claims, ToClaims(text));
+absl::Status TextParser::AddClaims(const Token& at, const std::vector<Claim>& claims,
+                                   const std::string& what) {
   for (const Claim& c : claims) {
-    const dim::Source source{what, LocationOf(text.at()).ToString()};
+    const dim::Source source{what, LocationOf(at).ToString()};
     auto added = facts().Add(c, dim::Standing::kDeclared, source);
-    if (!added.ok()) return At(text.at(), added.status());
+    if (!added.ok()) return At(at, added.status());
   }
   return absl::OkStatus();
 }
@@ -230,7 +257,10 @@ absl::Status TextParser::Constraint(const DimText& text, const std::string& what
   const size_t relation = FindRelation(tokens, 0);
   const bool range = relation > 0 && relation + 1 < tokens.size() &&
                      tokens[relation].IsName("in") && !tokens[relation + 1].Is("{");
-  if (!range) return AddClaims(text, what);
+  if (!range) {
+    LATHE_ASSIGN_OR_RETURN(const std::vector<Claim> claims, ToClaims(text));
+    return AddClaims(text.at(), claims, what);
+  }
   LATHE_ASSIGN_OR_RETURN(const Dim subject, ToDim(text, 0, relation));
   return Spec(text, relation, subject, what);
 }

@@ -4,5 +4,6 @@
 #include "lathe/dim.h"     // IWYU pragma: export
 #include "lathe/dtype.h"   // IWYU pragma: export
 #include "lathe/engine.h"  // IWYU pragma: export
+#include "lathe/shape.h"   // IWYU pragma: export
 #include "lathe/tensor.h"  // IWYU pragma: export
 #include "lathe/trace.h"   // IWYU pragma: export

@@ -67,6 +67,11 @@ bool Parser::Accept(std::string_view token) {
   return true;
 }
 
+// What may follow an item, of which the last part may be left out: "1..".
+bool Parser::AtEndOfItem() const {
+  return token_.empty() || token_ == "," || token_ == "]" || token_ == ")";
+}
+
 bool Parser::AcceptRelation(std::string_view* op) {
   for (std::string_view r : {"==", "!=", "<=", ">=", "<", ">"}) {
     if (token_ != r) continue;
@@ -208,7 +213,7 @@ absl::Status Parser::AppendRange(Dim subject, std::vector<Claim>* out) {
     out->push_back(*low <= subject);
   }
   Next();
-  if (token_.empty() || token_ == ",") return absl::OkStatus();
+  if (AtEndOfItem()) return absl::OkStatus();
   absl::StatusOr<Dim> high = Expression();
   if (!high.ok()) return high.status();
   out->push_back(subject <= *high);
@@ -251,7 +256,7 @@ absl::Status Parser::AppendSpecItem(Dim subject, std::vector<Claim>* out) {
   }
   absl::StatusOr<Dim> first = Expression();
   if (!first.ok()) return first.status();
-  if (AtEnd() || token_ == ",") {  // "64": that very size
+  if (AtEndOfItem()) {  // "64": that very size
     out->push_back(Eq(subject, *first));
     return absl::OkStatus();
   }

@@ -1,5 +1,6 @@
 #pragma once
-// Reads the text of Dims, claims and specs. Used by ParseDim, ParseClaims and FactSet::AddSpec.
+// Reads the text of Dims, claims and specs. Used by ParseDim, ParseClaims,
+// FactSet::AddSpec and the readers of shapes in ir/. Copyable: a copy looks ahead.
 // Errors are InvalidArgument (or NotFound for an unknown name) and name the column, from 1.
 #include <cstdint>
 #include <string>
@@ -20,6 +21,9 @@ class Parser {
   }
 
   bool AtEnd() const { return token_.empty(); }
+  std::string_view token() const { return token_; }  // the current one; empty at the end
+  bool Accept(std::string_view token);
+  bool AcceptRelation(std::string_view* op);  // == != < <= > >=
   absl::StatusOr<Dim> Expression();
   // "a < b <= c" gives two claims, "a in {1, 2}" and "a in 1..8" one or two.
   absl::Status AppendClaim(std::vector<Claim>* out);
@@ -31,8 +35,7 @@ class Parser {
 
  private:
   void Next();
-  bool Accept(std::string_view token);
-  bool AcceptRelation(std::string_view* op);
+  bool AtEndOfItem() const;
   absl::StatusOr<Dim> Product();
   absl::StatusOr<Dim> Unary();
   absl::StatusOr<Dim> Primary();
