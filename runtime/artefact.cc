@@ -5,7 +5,7 @@
 
 namespace lathe::rt {
 
-thread_local int InCallScope::depth = 0;
+constinit thread_local int InCallScope::depth = 0;
 
 absl::StatusOr<std::shared_ptr<Artefact>> ArtefactCache::GetOrMake(
     const std::string& key,

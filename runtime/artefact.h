@@ -65,7 +65,7 @@ class InCallScope {
   static bool Active() { return depth > 0; }
 
  private:
-  static thread_local int depth;
+  static constinit thread_local int depth;  // read without a wrapper
 };
 
 }  // namespace lathe::rt
