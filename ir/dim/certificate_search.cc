@@ -30,6 +30,7 @@ constexpr size_t kDegreeLimit = 4;
 constexpr size_t kSetCases = 64;
 constexpr double kTolerance = 1e-6;
 constexpr int kFewNodes = 24, kManyNodes = 400;
+constexpr int64_t kWork = 1500000;  // cells of all linear problems
 
 Polynomial One() { return check::Constant(1); }
 
@@ -506,13 +507,52 @@ class Search {
     return true;
   }
 
+  // A min is at least the least value of an operand; max alike.
+  bool BoundExtreme(State* s, int32_t x) {
+    const check::Atom atom = w_.AtomOf(x);
+    Int sign = atom.kind == AtomKind::kMin ? 1 : -1, low[2] = {}, least = 0;
+    const Polynomial self = check::Variable(x);
+    Parts parts[2];
+    for (int i : {0, 1}) {
+      const Polynomial signed_operand = Sum({}, sign, i == 0 ? atom.a : atom.b, 0);
+      if (!Lower(*s, signed_operand, &low[i], &parts[i])) return true;
+    }
+    least = std::min(low[0], low[1]);
+    Parts ignored;
+    Int known = 0;
+    if (Lower(*s, Sum({}, sign, self, 0), &known, &ignored) && known >= least) return true;
+    std::vector<std::pair<int, int>> cases;
+    for (Int side : {1, -1}) {  // b - a, and a - b - 1
+      Polynomial order = Sum(Sum({}, side, atom.b, 0), -side, atom.a, 0);
+      int a = w_.Assume({Sense::kGe, side == 1 ? order : Sum(order, 0, {}, -1), {}});
+      int ordered = side == 1 ? a : w_.CombineTo({{One(), a}}, {Sense::kGe, order, {}});
+      int same = w_.Select(x, ordered);
+      Parts all = parts[(side == sign) ? 0 : 1];
+      all.push_back({check::Constant(sign), same});
+      Polynomial goal = Sum(Sum({}, sign, self, 0), 0, {}, -least);
+      cases.emplace_back(a, w_.CombineTo(all, {Sense::kGe, std::move(goal), {}}));
+    }
+    return Add(s, w_.Cases(-1, cases));
+  }
+
+  // A step that concludes e >= 0, by linear reasoning in one go, or -1.
+  int ByLinear(const State& s, const Polynomial& e) {
+    int a = w_.Assume({Sense::kGe, Sum({}, -1, e, -1), {}});
+    State denied = s;
+    Values ignored;
+    if (Add(&denied, a) && Linear(&denied, &ignored)) return -1;
+    return w_.Contradiction(a, denied.falsehood);
+  }
+
   // Extremes whose operands are ordered, differences that are known to be one-sided, divisors of
   // known sign.
   bool Decide(State* s) {
     for (int32_t x = 0; x < w_.num_atoms(); ++x) {
       check::Atom atom = w_.AtomOf(x);
       bool extreme = atom.kind == AtomKind::kMin || atom.kind == AtomKind::kMax;
-      if (extreme && !s->selected.contains(x) && !Exclude(s, x)) return false;
+      if (extreme && !s->selected.contains(x) && !(Exclude(s, x) && BoundExtreme(s, x))) {
+        return false;
+      }
       if (extreme && !s->selected.contains(x)) {
         for (Int side : {1, -1}) {
           int order = ByBounds(*s, Sum(Sum({}, side, atom.b, 0), -side, atom.a, 0));
@@ -526,7 +566,9 @@ class Search {
       if (atom.kind == AtomKind::kFloorDiv && !check::IsConstant(atom.b, &c) &&
           !s->divided.contains(x)) {
         for (Int side : {1, -1}) {
-          int sign = ByBounds(*s, Sum({}, side, atom.b, -1));
+          const Polynomial wanted = Sum({}, side, atom.b, -1);
+          int sign = ByBounds(*s, wanted);
+          if (sign < 0) sign = ByLinear(*s, wanted);
           if (sign < 0) continue;
           s->divided.insert(x);
           if (!Add(s, w_.Quotient(x, true, sign)) || !Add(s, w_.Quotient(x, false, sign))) {
@@ -711,6 +753,8 @@ class Search {
       if (b.high_step >= 0) add(b.high_step);
     }
     std::vector<int64_t> multipliers;
+    int64_t variables_used = static_cast<int64_t>(variables.size());
+    work_ -= variables_used * (variables_used + static_cast<int64_t>(rows.size()));
     std::vector<double> values;
     if (!FindFarkas(rows, static_cast<int>(variables.size()), &multipliers, &values)) {
       for (const auto& [mono, i] : variables) {
@@ -794,7 +838,7 @@ class Search {
   }
 
   int RefuteUnder(State s, int assumption, int depth) {
-    if (nodes_-- <= 0) return -1;
+    if (nodes_-- <= 0 || work_ <= 0) return -1;
     if (!Add(&s, assumption)) return s.falsehood;
     return Refute(std::move(s), depth - 1);
   }
@@ -883,7 +927,11 @@ class Search {
         at = -1;
       } else {
         const Bounds& b = it->second;
-        if (b.low_step >= 0 && b.high_step >= 0) size = b.high - b.low;
+        if (b.low_step >= 0 && b.high_step >= 0) {
+          size = b.high - b.low;
+        } else if (b.low_step >= 0 ? at <= b.low : at >= b.high) {
+          size = Int{1} << 40;  // at its only bound
+        }
         if (b.low_step >= 0) at = std::max(at, b.low);
         if (b.high_step >= 0) at = std::min(at, b.high - 1);
         if (b.low_step >= 0 && at < b.low) continue;
@@ -1047,6 +1095,7 @@ class Search {
   ProofWriter w_;
   std::set<Mono> stated_;  // products
   int nodes_ = 0;
+  int64_t work_ = kWork;
   bool changed_ = false;
 };
 
