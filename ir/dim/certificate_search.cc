@@ -26,6 +26,7 @@ using Parts = std::vector<ProofWriter::Part>;
 
 constexpr int kRounds = 6;  // of propagation in one state
 constexpr size_t kRowLimit = 160;
+constexpr int kAddLimit = 400;
 constexpr size_t kDegreeLimit = 4;
 constexpr size_t kSetCases = 64;
 constexpr double kTolerance = 1e-6;
@@ -192,7 +193,8 @@ class Search {
   // Adds a statement. False if it contradicts the state.
   bool Add(State* s, int first) {
     std::vector<int> open = {first};
-    while (!open.empty()) {
+    // Equations of products may rewrite each other without end: what is left then is forgotten.
+    for (int steps = kAddLimit; !open.empty() && steps > 0; --steps) {
       int step = open.back();
       open.pop_back();
       if (step < 0 || !s->known.insert(step).second) continue;
