@@ -74,21 +74,23 @@ absl::Status FunctionState::Bind(absl::Span<const Tensor> inputs, ContextState& 
     bad |= Differ(extent(a.input, a.axis), a.extent);
   }
   int64_t* bound = context.bound.data();
-  const auto solve = [&](size_t s, int64_t rest) {
+  const auto solve = [&](size_t s, int64_t rest, int64_t coefficient) {
     const EntryPlan::Axis& a = plan_.bind[s];
     int64_t value = 0;
     const bool overflow = __builtin_sub_overflow(extent(a.input, a.axis), rest, &value);
     bad |= overflow;
-    if (a.coefficient != 1) {
-      if (overflow) value = 0;  // INT64_MIN / -1 would trap
-      bad |= static_cast<uint64_t>(value % a.coefficient);
-      value /= a.coefficient;
+    if (coefficient != 1) {
+      bad |= static_cast<uint64_t>(coefficient == 0);
+      if (overflow || coefficient == 0) value = 0, coefficient = 1;  // both would trap
+      bad |= static_cast<uint64_t>(value % coefficient);
+      value /= coefficient;
     }
     bound[s] = value;
   };
   const size_t symbols = plan_.bind.size();
   for (size_t s = 0; s < symbols; ++s) {
-    if (plan_.bind[s].input >= 0) solve(s, plan_.bind[s].offset);
+    const EntryPlan::Axis& a = plan_.bind[s];
+    if (a.input >= 0) solve(s, a.offset, a.coefficient);
   }
   for (const EntryPlan::Derived& d : plan_.derived) {
     int64_t* slots = context.derive_slots.data();
@@ -96,7 +98,10 @@ absl::Status FunctionState::Bind(absl::Span<const Tensor> inputs, ContextState& 
     if (d.rest.Run(slots) >= 0) return plan_.InputError(inputs);
     const size_t s = static_cast<size_t>(d.symbol);
     bound[s] = slots[d.slot];
-    if (plan_.bind[s].input >= 0) solve(s, slots[d.slot]);
+    if (plan_.bind[s].input < 0) continue;
+    const int64_t coefficient =
+        d.coefficient_slot < 0 ? plan_.bind[s].coefficient : slots[d.coefficient_slot];
+    solve(s, slots[d.slot], coefficient);
   }
 
   uint64_t any_strided = 0;

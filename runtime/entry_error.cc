@@ -92,16 +92,29 @@ absl::Status EntryPlan::InputError(absl::Span<const Tensor> given) const {
       return ExtentError(*this, a.input, a.axis, found, absl::StrCat(a.extent));
   }
   std::vector<int64_t> values(symbols.size());
-  auto solve = [&](size_t s, int64_t rest) {
+  // The axis shows coefficient * symbol + rest; `factor` is the coefficient's name if it has one.
+  auto solve = [&](size_t s, int64_t rest, int64_t coefficient, const std::string& factor) {
     const Axis& a = bind[s];
     const int64_t found = Extent(given, a.input, a.axis);
+    const std::string& name = symbol_names[s];
+    const std::string sum =
+        rest == 0 ? "" : absl::StrCat(rest < 0 ? " - " : " + ", rest < 0 ? -rest : rest);
+    const std::string product =
+        absl::StrCat(factor.empty() ? absl::StrCat(coefficient) : factor, "*", name, sum,
+                     factor.empty() ? "" : absl::StrCat(" with ", factor, " = ", coefficient));
     int64_t difference = 0;
-    if (__builtin_sub_overflow(found, rest, &difference) || difference % a.coefficient != 0) {
+    if (__builtin_sub_overflow(found, rest, &difference))
+      return ExtentError(*this, a.input, a.axis, found, product);
+    if (coefficient == 0) {
       return ExtentError(*this, a.input, a.axis, found,
-                         absl::StrCat(a.coefficient, "*", symbol_names[s], rest < 0 ? " - " : " + ",
-                                      rest < 0 ? -rest : rest, " for a whole ", symbol_names[s]));
+                         absl::StrCat(product, ", from which ", name, " can't be found"));
     }
-    values[s] = difference / a.coefficient;
+    if (difference % coefficient != 0) {
+      return ExtentError(*this, a.input, a.axis, found,
+                         absl::StrCat(product, " for a whole ", name, ": ", difference,
+                                      " leaves remainder ", difference % coefficient));
+    }
+    values[s] = difference / coefficient;
     return absl::OkStatus();
   };
   for (size_t s = 0; s < symbols.size(); ++s) {
@@ -109,7 +122,7 @@ absl::Status EntryPlan::InputError(absl::Span<const Tensor> given) const {
       values[s] = bind[s].offset;
       continue;
     }
-    absl::Status solved = solve(s, bind[s].offset);
+    absl::Status solved = solve(s, bind[s].offset, bind[s].coefficient, "");
     if (!solved.ok()) return solved;
   }
   for (const Derived& d : derived) {
@@ -120,7 +133,10 @@ absl::Status EntryPlan::InputError(absl::Span<const Tensor> given) const {
       values[s] = rest;
       continue;
     }
-    absl::Status solved = solve(s, rest);
+    const int64_t coefficient = d.coefficient_slot < 0
+                                    ? bind[s].coefficient
+                                    : slots[static_cast<size_t>(d.coefficient_slot)];
+    absl::Status solved = solve(s, rest, coefficient, d.coefficient_text);
     if (!solved.ok()) return solved;
   }
   return absl::OkStatus();

@@ -129,11 +129,13 @@ class PlanMaker {
       if (!AllBound(a.symbols, s)) continue;
       Dim coefficient, rest;
       if (!dim::SplitAffine(a.dim, s, &coefficient, &rest)) continue;
-      if (!coefficient.is_constant() || coefficient.constant() == 0) continue;
-      plan_.bind[s] = {a.input, a.axis, coefficient.constant(), 0};
-      if (rest.is_constant()) {
+      if (coefficient == Dim(0)) continue;
+      const bool product = !coefficient.is_constant();
+      plan_.bind[s] = {a.input, a.axis, product ? 1 : coefficient.constant(), 0};
+      if (rest.is_constant() && !product) {
         plan_.bind[s].offset = rest.constant();
-      } else if (!AddDerived(s, rest)) {
+      } else if (!AddDerived(s, rest, coefficient)) {
+        plan_.bind[s] = {};
         continue;
       }
       open_axes_.erase(open_axes_.begin() + static_cast<std::ptrdiff_t>(i));
@@ -159,7 +161,7 @@ class PlanMaker {
       if (!AllBound(FreeSymbols(fact.claim), s)) continue;
       Dim coefficient, rest;
       if (!dim::SplitAffine(fact.claim.lhs - fact.claim.rhs, s, &coefficient, &rest)) continue;
-      if (!coefficient.is_constant() || coefficient.constant() == 0) continue;
+      if (coefficient == Dim(0)) continue;
       if (BindDerived(s, FloorDiv(-rest, coefficient))) return true;
     }
     const Dim simpler = facts_.Simplify(plan_.symbols[s]);
@@ -178,11 +180,17 @@ class PlanMaker {
     return bound_[s] = true;
   }
 
-  bool AddDerived(SymbolId s, Dim rest) {
+  bool AddDerived(SymbolId s, Dim rest, Dim coefficient = 1) {
     dim::DimProgramBuilder builder = NewProgram();
-    const int slot = builder.Slot(rest);
-    if (slot < 0) return false;
-    plan_.derived.push_back({static_cast<int32_t>(s), builder.Build(), slot});
+    EntryPlan::Derived d{.symbol = static_cast<int32_t>(s), .slot = builder.Slot(rest)};
+    if (d.slot < 0) return false;
+    if (!coefficient.is_constant()) {
+      d.coefficient_slot = builder.Slot(coefficient);
+      d.coefficient_text = coefficient.ToString();
+      if (d.coefficient_slot < 0) return false;
+    }
+    d.rest = builder.Build();
+    plan_.derived.push_back(std::move(d));
     plan_.derives[s] = true;
     return true;
   }

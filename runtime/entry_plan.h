@@ -33,6 +33,9 @@ struct EntryPlan {
     int32_t symbol = 0;
     dim::DimProgram rest;  // inputs: all symbols
     int32_t slot = 0;
+    // Slot of the coefficient where other symbols give it: the axis is a*b. -1: the Axis has it.
+    int32_t coefficient_slot = -1;
+    std::string coefficient_text;  // "a"
   };
   struct StaticAxis {
     int32_t input = 0, axis = 0;

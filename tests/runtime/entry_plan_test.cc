@@ -36,7 +36,10 @@ TEST(EntryPlan, PlainAndAffineAxesBind) {
 
 TEST(EntryPlan, ImpossibleExtentsAreNamed) {
   EXPECT_THAT(Bound({{"x", {"2*n", "4"}}}, "", {{7, 4}}).status().ToString(),
-              HasSubstr("input x: axis 0 has extent 7, wanted 2*n + 0 for a whole n"));
+              HasSubstr("input x: axis 0 has extent 7, wanted 2*n for a whole n: 7 leaves "
+                        "remainder 1 (f32[2*n, 4])"));
+  EXPECT_THAT(Bound({{"x", {"4*n - 1", "4"}}}, "", {{8, 4}}).status().ToString(),
+              HasSubstr("axis 0 has extent 8, wanted 4*n - 1 for a whole n: 9 leaves remainder 1"));
   EXPECT_THAT(Bound({{"x", {"n + 3", "4"}}}, "", {{2, 4}}).status().ToString(),
               AllOf(HasSubstr("is violated: n = -1"), HasSubstr("axis 0 of input x")));
 }
@@ -46,6 +49,29 @@ TEST(EntryPlan, AxisOfABoundAndAnUnboundSymbol) {
   EXPECT_THAT(*Bound({{"past", {"p", "4"}}, {"mask", {"p + n", "1"}}}, "", {{3, 4}, {10, 1}}),
               ElementsAre(3, 7));
   EXPECT_FALSE(Bound({{"past", {"p", "4"}}, {"mask", {"p + n", "1"}}}, "", {{3, 4}, {2, 1}}).ok());
+}
+
+// A product binds one of its sizes once the others are known.
+TEST(EntryPlan, ProductsBindWhatIsLeft) {
+  const Inputs inputs = {{"x", {"a*b", "4"}}, {"y", {"a", "1"}}};
+  EXPECT_THAT(*Bound(inputs, "", {{12, 4}, {3, 1}}), ElementsAre(3, 4));
+  EXPECT_THAT(*Bound(inputs, "", {{0, 4}, {3, 1}}), ElementsAre(3, 0));
+  EXPECT_THAT(Bound(inputs, "", {{13, 4}, {3, 1}}).status().ToString(),
+              HasSubstr("input x: axis 0 has extent 13, wanted a*b with a = 3 for a whole b: 13 "
+                        "leaves remainder 1 (f32[a*b, 4])"));
+  EXPECT_THAT(Bound(inputs, "", {{0, 4}, {0, 1}}).status().ToString(),
+              HasSubstr("wanted a*b with a = 0, from which b can't be found"));
+  EXPECT_THAT(*Bound({{"x", {"2*a*b + a - 1", "c"}}, {"y", {"a", "c + 1"}}}, "", {{20, 2}, {3, 3}}),
+              ElementsAre(3, 3, 2));
+  // From a fact, in a chain; and a fact that leaves a remainder.
+  const Inputs tied = {{"x", {"a", "4"}}, {"y", {"b*c", "1"}}};
+  EXPECT_THAT(*Bound(tied, "a*b == 24", {{6, 4}, {20, 1}}), ElementsAre(6, 4, 5));
+  EXPECT_THAT(Bound(tied, "a*b == 24", {{5, 4}, {20, 1}}).status().ToString(),
+              HasSubstr("a*b == 24"));
+  EXPECT_THAT(Bound({{"x", {"a*b", "4"}}}, "", {{12, 4}}).status().ToString(),
+              HasSubstr("sizes a, b can't be found from the inputs' shapes (x: f32[a*b, 4])"));
+  EXPECT_THAT(Bound({{"x", {"a // 2", "4"}}}, "", {{12, 4}}).status().ToString(),
+              HasSubstr("size a can't be found from the inputs' shapes"));
 }
 
 TEST(EntryPlan, SizesTiedByAnEqualityAreSolved) {  // case S6
