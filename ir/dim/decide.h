@@ -69,10 +69,10 @@ struct Refutation {
 };
 
 struct DecideLimits {
-  int steps = 4000;
-  int nodes = 64;
+  int steps = 1500;
+  int nodes = 16;
   int variables = 48;
-  size_t facts = 24;
+  size_t facts = 12;
 };
 
 class Decider {
@@ -121,6 +121,7 @@ class Decider {
   LinearRow EqualRow(Premise premise);
   bool Multiply(const LinearRow& x, const LinearRow& y, bool make, LinearRow* out);
   Bounds FindBounds(const std::vector<LinearRow>& rows);
+  bool Tightens(const LinearRow& row, size_t term, const Bounds& bounds) const;
   bool DeriveBound(const LinearRow& row, size_t term, const Bounds& bounds, LinearRow* out);
   bool LowerBound(const LinearRow& row, const Bounds& bounds, LinearRow* out);
   void AddProducts(const std::vector<LinearRow>& given, std::vector<LinearRow>* rows);

@@ -80,43 +80,56 @@ bool Decider::DeriveBound(const LinearRow& row, size_t term, const Bounds& bound
   return true;
 }
 
+// Whether `row` bounds the variable of its term `term` more tightly than `bounds`: numbers alone,
+// since most don't.
+bool Decider::Tightens(const LinearRow& row, size_t term, const Bounds& bounds) const {
+  constexpr Wide kLimit = Wide{1} << 100;
+  Wide most = row.constant;  // of the row without the term
+  for (size_t i = 0; i < row.terms.size(); ++i) {
+    if (i == term) continue;
+    const LinearTerm& t = row.terms[i];
+    const Range& range = bounds.of[static_cast<size_t>(t.variable)];
+    int by = t.coef > 0 ? range.high : range.low;
+    Wide part = 0;
+    // high - x >= 0 and x - low >= 0: the constant is the end, up to its sign.
+    if (by < 0 ||
+        __builtin_mul_overflow(bounds.rows[static_cast<size_t>(by)].constant, Abs(t.coef), &part) ||
+        Abs(part) >= kLimit || Abs(most) >= kLimit) {
+      return false;
+    }
+    most += part;
+  }
+  const LinearTerm& t = row.terms[term];
+  const Range& range = bounds.of[static_cast<size_t>(t.variable)];
+  int known = t.coef > 0 ? range.low : range.high;
+  return known < 0 ||
+         FloorDivWide(most, Abs(t.coef)) < bounds.rows[static_cast<size_t>(known)].constant;
+}
+
 // Bounds of single variables, by propagation through the rows.
 Decider::Bounds Decider::FindBounds(const std::vector<LinearRow>& rows) {
   Bounds b;
   b.of.resize(r_.variables.size());
-  auto offer = [&](const LinearRow& row) {
-    const LinearTerm& t = row.terms[0];
-    Range& range = b.of[static_cast<size_t>(t.variable)];
-    int* end = t.coef > 0 ? &range.low : &range.high;
-    if (*end >= 0 && b.rows[static_cast<size_t>(*end)].constant <= row.constant) return;
-    *end = static_cast<int>(b.rows.size());
-    b.rows.push_back(row);
-  };
-  auto sides = [](const LinearRow& row) {
-    std::vector<LinearRow> both = {row};
-    both[0].equal = false;
-    if (row.equal) {
-      both.push_back(both[0]);
-      Negate(&both[1]);
-      both[1].step = row.opposite;
+  auto look = [&](const LinearRow& row) {
+    for (size_t i = 0; i < row.terms.size(); ++i) {
+      LinearRow bound;
+      if (!Tightens(row, i, b) || !DeriveBound(row, i, b, &bound)) continue;
+      Range& range = b.of[static_cast<size_t>(bound.terms[0].variable)];
+      (bound.terms[0].coef > 0 ? range.low : range.high) = static_cast<int>(b.rows.size());
+      b.rows.push_back(std::move(bound));
     }
-    return both;
   };
   for (int sweep = 0; sweep < kBoundSweeps; ++sweep) {
     size_t before = b.rows.size();
-    for (const LinearRow& whole : rows) {
-      if (whole.terms.empty() || whole.terms.size() > kBoundTerms) continue;
-      if (sweep > 0 && whole.terms.size() == 1) continue;
-      for (const LinearRow& row : sides(whole)) {
-        for (size_t i = 0; i < row.terms.size(); ++i) {
-          // The new bound is worth a step only if it may be tighter: an estimate comes first.
-          LinearRow bound;
-          size_t mark = r_.steps.size();
-          size_t known = b.rows.size();
-          if (DeriveBound(row, i, b, &bound) && !bound.terms.empty()) offer(bound);
-          if (b.rows.size() == known) r_.steps.resize(mark);
-        }
-      }
+    for (const LinearRow& row : rows) {
+      if (row.terms.empty() || row.terms.size() > kBoundTerms) continue;
+      if (sweep > 0 && row.terms.size() == 1) continue;
+      look(row);
+      if (!row.equal) continue;
+      LinearRow opposite = row;
+      Negate(&opposite);
+      opposite.step = row.opposite;
+      look(opposite);
     }
     if (b.rows.size() == before) break;
   }

@@ -182,7 +182,7 @@ absl::StatusOr<FactId> FactSet::Add(const Claim& claim, Standing standing, Sourc
   std::vector<SymbolId> negative;
   if (standing != Standing::kRequired) AppendNegative(claim, &negative);
   Why why;
-  KeptModel model_before = impl_->model;
+  bool had_model = impl_->model.known();
   bool known = negative.empty() && impl_->Clashes(fact.claim, &why);
   if (known) why.push_back(fact.id);
   bool inserted = !known && impl_->Insert(fact, &why);
@@ -197,7 +197,7 @@ absl::StatusOr<FactId> FactSet::Add(const Claim& claim, Standing standing, Sourc
   std::string text = found.ToString(*this);
   impl_->facts.pop_back();
   if (!known) impl_->Restore();
-  impl_->model = std::move(model_before);
+  if (had_model) impl_->model.Regain();
   if (conflict != nullptr) *conflict = std::move(found);
   return absl::FailedPreconditionError(text);
 }

@@ -20,6 +20,8 @@ class KeptModel {
 
   void Set(std::vector<int64_t> values);
   void Lose() { known_ = false; }
+  // The claim that lost it was taken back.
+  void Regain() { known_ = true; }
   bool known() const { return known_; }
   // Also of a model that was lost, as a place to start from.
   const std::vector<int64_t>& values() const { return values_; }

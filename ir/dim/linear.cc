@@ -32,6 +32,17 @@ bool Combine(const LinearRow& x, Wide f, const LinearRow& y, Wide g, LinearRow* 
   return AddTerms(&out->terms, x.terms, f) && AddTerms(&out->terms, y.terms, g);
 }
 
+uint64_t DirectionOf(const LinearTerms& terms) {
+  uint64_t h = 0;
+  for (const LinearTerm& t : terms) {
+    Wide c = terms[0].coef < 0 ? -t.coef : t.coef;
+    h = (h ^ static_cast<uint64_t>(t.variable) ^ (static_cast<uint64_t>(c) << 8)) *
+        0x9e3779b97f4a7c15ull;
+    h ^= h >> 29;
+  }
+  return h;
+}
+
 // 1 if the terms are the same, -1 if each is the negated other, else 0.
 int SameDirection(const LinearTerms& x, const LinearTerms& y) {
   if (x.size() != y.size()) return 0;
@@ -134,8 +145,10 @@ bool LinearSystem::Insert(LinearRow row) {
     equalities_.push_back(std::move(row));
     return true;
   }
+  row.direction = DirectionOf(row.terms);
   for (size_t i = 0; i < rows_.size(); ++i) {
     LinearRow& old = rows_[i];
+    if (old.direction != row.direction) continue;
     int direction = SameDirection(old.terms, row.terms);
     if (direction == 0) continue;
     if (direction == 1) {
@@ -178,7 +191,10 @@ bool LinearSystem::ChangeVariable(LinearRow* equality) {
   if (change.empty()) return Fail();
   auto apply = [&](LinearRow* row) {
     Wide c = CoefficientOf(row->terms, pivot.variable);
-    return c == 0 || AddTerms(&row->terms, change, -c);
+    if (c == 0) return true;
+    bool fits = AddTerms(&row->terms, change, -c);
+    row->direction = DirectionOf(row->terms);
+    return fits;
   };
   bool ok = apply(equality);
   for (LinearRow& row : rows_) ok = ok && apply(&row);
@@ -192,35 +208,48 @@ bool LinearSystem::ChangeVariable(LinearRow* equality) {
   return true;
 }
 
-bool LinearSystem::SubstituteBy(const LinearRow& equality) {
-  const LinearTerm* pivot = nullptr;
+// A variable with coefficient 1 or -1, the one in the fewest rows.
+LinearTerm LinearSystem::Pivot(const LinearRow& equality) const {
+  LinearTerm best;
+  size_t fewest = 0;
   for (const LinearTerm& t : equality.terms) {
-    if (Abs(t.coef) == 1) pivot = &t;
+    if (Abs(t.coef) != 1) continue;
+    size_t uses = 0;
+    for (const LinearRow& row : rows_) uses += CoefficientOf(row.terms, t.variable) != 0 ? 1 : 0;
+    if (best.coef != 0 && uses >= fewest) continue;
+    best = t;
+    fewest = uses;
   }
-  std::vector<LinearRow> old_rows, old_equalities;
-  old_rows.swap(rows_);
-  old_equalities.swap(equalities_);
-  auto reduce = [&](LinearRow& row) {
-    Wide c = CoefficientOf(row.terms, pivot->variable);
-    if (c == 0) return row.equal ? (equalities_.push_back(row), true) : Insert(std::move(row));
+  return best;
+}
+
+bool LinearSystem::SubstituteBy(const LinearRow& equality) {
+  const LinearTerm pivot = Pivot(equality);
+  std::vector<LinearRow> changed;
+  for (std::vector<LinearRow>* rows : {&equalities_, &rows_}) {
+    auto speaks = std::stable_partition(rows->begin(), rows->end(), [&](const LinearRow& row) {
+      return CoefficientOf(row.terms, pivot.variable) == 0;
+    });
+    changed.insert(changed.end(), std::make_move_iterator(speaks),
+                   std::make_move_iterator(rows->end()));
+    rows->erase(speaks, rows->end());
+  }
+  for (LinearRow& row : changed) {
     if (steps_left_ <= 0) return Fail();
-    Wide m = pivot->coef == 1 ? -c : c;
-    LinearRow next;
-    if (!Combine(row, 1, equality, m, &next)) return Fail();
+    Wide c = CoefficientOf(row.terms, pivot.variable);
+    Wide m = pivot.coef == 1 ? -c : c;
+    Wide shift = 0;
+    if (!Mul(equality.constant, m, &shift) || !AddTerms(&row.terms, equality.terms, m)) {
+      return Fail();
+    }
+    row.constant += shift;
     int same = m > 0 ? equality.step : equality.opposite;
     int other = m > 0 ? equality.opposite : equality.step;
-    next.step = Log(row.step, 1, same, Abs(m), 1);
-    next.equal = row.equal;
-    if (row.equal) next.opposite = Log(row.opposite, 1, other, Abs(m), 1);
-    return Insert(std::move(next));
-  };
-  for (LinearRow& row : old_equalities) {
-    if (!reduce(row)) return false;
+    row.step = Log(row.step, 1, same, Abs(m), 1);
+    if (row.equal) row.opposite = Log(row.opposite, 1, other, Abs(m), 1);
+    if (!Insert(std::move(row))) return false;
   }
-  for (LinearRow& row : old_rows) {
-    if (!reduce(row)) return false;
-  }
-  events_.push_back({Event::kSubstituted, pivot->variable, {equality}, {}, {}});
+  events_.push_back({Event::kSubstituted, pivot.variable, {equality}, {}, {}});
   return true;
 }
 

@@ -33,6 +33,7 @@ struct LinearRow {
   Wide constant = 0;
   bool equal = false;
   int step = -1, opposite = -1;
+  uint64_t direction = 0;  // of terms, up to their sign; set by LinearSystem
 };
 
 // One line of a derivation. A premise has a number; otherwise first and second are earlier steps
@@ -85,6 +86,7 @@ class LinearSystem {
   bool Contradiction(int step);
   bool Fail();
   bool EliminateEqualities();
+  LinearTerm Pivot(const LinearRow& equality) const;
   bool SubstituteBy(const LinearRow& equality);
   bool ChangeVariable(LinearRow* equality);
   int ChooseVariable();

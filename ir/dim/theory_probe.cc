@@ -79,15 +79,22 @@ void Probe::ImproveByLinear(const Linear& linear, const LinearForm& f, Need need
                             Why* why) {
   int64_t k = SharedMultiple(f.terms, linear.terms);
   LinearForm rest;
-  if (k == 0 || k == INT64_MIN || !AddScaled(f, -k, linear.terms, &rest)) return;
+  if (k == 0 || k == INT64_MIN) return;
+  const Interval& known = linear.known.range;
+  bool has_low = (k > 0 ? known.min : known.max) != (k > 0 ? kUnboundedMin : kUnboundedMax);
+  bool has_high = (k > 0 ? known.max : known.min) != (k > 0 ? kUnboundedMax : kUnboundedMin);
+  Need useful = static_cast<Need>((has_low ? need & kLow : 0) | (has_high ? need & kHigh : 0));
+  if (useful == 0 || !AddScaled(f, -k, linear.terms, &rest)) return;
   if (rest.terms.size() > f.terms.size() || linear_steps_-- <= 0) return;
   Why own;
   Why* outer = std::exchange(why_, why_ == nullptr ? nullptr : &own);
   ++nested_;
-  Interval other = Range(rest, need);
+  Interval other = Range(rest, useful);
   --nested_;
   why_ = outer;
-  other = AddIntervals(other, ScaleInterval(linear.known.range, k));
+  other = AddIntervals(other, ScaleInterval(known, k));
+  if ((useful & kLow) == 0) other.min = kUnboundedMin;
+  if ((useful & kHigh) == 0) other.max = kUnboundedMax;
   bool low = (need & kLow) != 0 && other.min > range->min;
   bool high = (need & kHigh) != 0 && other.max < range->max;
   if (!low && !high) return;
