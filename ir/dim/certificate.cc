@@ -6,6 +6,9 @@
 #include <tuple>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
+#include "ir/dim/certificate_search.h"
+#include "ir/dim/check/check.h"
 #include "ir/dim/check/poly.h"
 #include "ir/dim/conflict.h"
 #include "ir/dim/node.h"
@@ -18,93 +21,81 @@ using check::Rule;
 using check::Statement;
 using check::Step;
 
-namespace {
-
-class Translator {
- public:
-  explicit Translator(check::Problem* problem) : problem_(*problem) {}
-
-  Statement Translate(const Claim& c) {
-    Statement s;
-    check::Poly a = Translate(c.lhs), b = Translate(c.rhs);
-    if (c.relation == Relation::kIn) {
-      s = {check::Sense::kIn, a, c.set};
-      std::sort(s.set.begin(), s.set.end());
-      return s;
-    }
-    bool less = c.relation == Relation::kLe || c.relation == Relation::kLt;
-    s.sense = less                          ? check::Sense::kGe
-              : c.relation == Relation::kEq ? check::Sense::kEq
-                                            : check::Sense::kNe;
-    // Coefficients are int64, so that 128 bits hold the difference.
-    check::Add(a, less ? -1 : 1, &s.e);
-    check::Add(b, less ? 1 : -1, &s.e);
-    if (c.relation == Relation::kLt) check::Add(check::Constant(1), -1, &s.e);
+Statement DimTranslator::Translate(const Claim& c) {
+  Statement s;
+  check::Poly a = Translate(c.lhs), b = Translate(c.rhs);
+  if (c.relation == Relation::kIn) {
+    s = {check::Sense::kIn, a, c.set};
+    std::sort(s.set.begin(), s.set.end());
     return s;
   }
+  bool less = c.relation == Relation::kLe || c.relation == Relation::kLt;
+  s.sense = less                          ? check::Sense::kGe
+            : c.relation == Relation::kEq ? check::Sense::kEq
+                                          : check::Sense::kNe;
+  // Coefficients are int64, so that 128 bits hold the difference.
+  check::Add(a, less ? -1 : 1, &s.e);
+  check::Add(b, less ? 1 : -1, &s.e);
+  if (c.relation == Relation::kLt) check::Add(check::Constant(1), -1, &s.e);
+  return s;
+}
 
- private:
-  check::Poly Translate(Dim d) {
-    Poly p = PolyOf(d);
-    check::Poly e = check::Constant(p.constant);
-    for (const Term& t : p.terms) {
-      check::Mono mono;
-      if (t.mono->kind == NodeKind::kMonomial) {
-        for (const Node* f : t.mono->factors) mono.push_back(AtomOf(f));
-        std::sort(mono.begin(), mono.end());
-      } else {
-        mono = {AtomOf(t.mono)};
-      }
-      e[mono] = t.coef;
+check::Poly DimTranslator::Translate(Dim d) {
+  Poly p = PolyOf(d);
+  check::Poly e = check::Constant(p.constant);
+  for (const Term& t : p.terms) {
+    check::Mono mono;
+    if (t.mono->kind == NodeKind::kMonomial) {
+      for (const Node* f : t.mono->factors) mono.push_back(AtomOf(f));
+      std::sort(mono.begin(), mono.end());
+    } else {
+      mono = {AtomOf(t.mono)};
     }
-    return e;
+    e[mono] = t.coef;
   }
+  return e;
+}
 
-  int32_t AtomOf(const Node* n) {
-    if (auto it = atoms_.find(n); it != atoms_.end()) return it->second;
-    check::Atom atom;
-    switch (n->kind) {
-      case NodeKind::kFloorDiv:
-        atom.kind = AtomKind::kFloorDiv;
-        break;
-      case NodeKind::kMod:
-        atom.kind = AtomKind::kMod;
-        break;
-      case NodeKind::kCeilDiv:
-        atom.kind = AtomKind::kCeilDiv;
-        break;
-      case NodeKind::kMin:
-        atom.kind = AtomKind::kMin;
-        break;
-      case NodeKind::kMax:
-        atom.kind = AtomKind::kMax;
-        break;
-      case NodeKind::kProduct:
-        atom.kind = AtomKind::kProduct;
-        break;
-      default:
-        atom.symbol = n->symbol;
-    }
-    if (atom.kind != AtomKind::kSymbol) {
-      atom.a = Translate(n->a);
-      atom.b = Translate(n->b);
-    }
-    int32_t index = static_cast<int32_t>(problem_.atoms.size());
-    problem_.atoms.push_back(std::move(atom));
-    atoms_[n] = index;
-    return index;
+int32_t DimTranslator::AtomOf(const Node* n) {
+  if (auto it = atoms_.find(n); it != atoms_.end()) return it->second;
+  check::Atom atom = {.kind = AtomKindOf(n->kind)};
+  if (n->kind == NodeKind::kSymbol) {
+    atom.symbol = n->symbol;
+  } else {
+    atom.a = Translate(n->a);
+    atom.b = Translate(n->b);
   }
+  int32_t index = intern_(atom);
+  atoms_[n] = index;
+  return index;
+}
 
-  check::Problem& problem_;
-  absl::flat_hash_map<const Node*, int32_t> atoms_;
-};
-
-}  // namespace
+check::AtomKind AtomKindOf(NodeKind kind) {
+  switch (kind) {
+    case NodeKind::kFloorDiv:
+      return AtomKind::kFloorDiv;
+    case NodeKind::kMod:
+      return AtomKind::kMod;
+    case NodeKind::kCeilDiv:
+      return AtomKind::kCeilDiv;
+    case NodeKind::kMin:
+      return AtomKind::kMin;
+    case NodeKind::kMax:
+      return AtomKind::kMax;
+    case NodeKind::kProduct:
+      return AtomKind::kProduct;
+    default:
+      return AtomKind::kSymbol;
+  }
+}
 
 check::Problem StateProblem(const FactSet& facts, const std::vector<FactId>& ids,
                             const Claim& claim) {
   check::Problem problem;
-  Translator translator(&problem);
+  DimTranslator translator([&problem](const check::Atom& atom) {
+    problem.atoms.push_back(atom);
+    return static_cast<int32_t>(problem.atoms.size()) - 1;
+  });
   for (FactId id : ids) {
     problem.facts.push_back(translator.Translate(facts.facts()[static_cast<size_t>(id)].claim));
   }
@@ -118,6 +109,35 @@ check::Problem StateProblem(const FactSet& facts, const std::vector<FactId>& ids
     problem.names.push_back(facts.context()->SymbolName(static_cast<SymbolId>(s)));
   }
   return problem;
+}
+
+absl::StatusOr<Proof> Certify(const FactSet& facts, const Claim& claim, bool use_required) {
+  Answer answer = facts.Prove(claim, use_required);
+  if (answer.verdict != Verdict::kProved) {
+    return absl::NotFoundError(
+        absl::StrCat(claim.ToString(), " isn't proved: it is ", Name(answer.verdict)));
+  }
+  std::vector<FactId> all;
+  for (const Fact& f : facts.facts()) {
+    if (use_required || f.standing != Standing::kRequired) all.push_back(f.id);
+  }
+  struct Attempt {
+    const std::vector<FactId>* ids;
+    int effort;  // of the Decider; 0: the search
+  };
+  for (const Attempt& attempt :
+       {Attempt{&answer.used, 1}, {&all, 1}, {&answer.used, 0}, {&answer.used, 8}, {&all, 0}}) {
+    Proof proof = {*attempt.ids, StateProblem(facts, *attempt.ids, claim), {}};
+    ProofWriter writer(proof.problem);
+    int last = attempt.effort == 0 ? SearchForProof(proof.problem, &writer)
+                                   : ProofByRefutation(facts, *attempt.ids, claim, attempt.effort,
+                                                       proof.problem, &writer);
+    if (last < 0) continue;
+    proof.certificate = writer.Finish(last);
+    if (check::Check(proof.problem, proof.certificate).ok()) return proof;
+  }
+  return absl::UnimplementedError(
+      absl::StrCat(claim.ToString(), ": no certificate was found within bounds"));
 }
 
 ProofWriter::ProofWriter(const check::Problem& problem) : problem_(problem) {
@@ -249,8 +269,9 @@ int ProofWriter::Combine(const std::vector<Part>& parts) {
   return Push(std::move(step));
 }
 
-int ProofWriter::CombineTo(const std::vector<Part>& parts, Statement s) {
+int ProofWriter::CombineTo(const std::vector<Part>& parts, Statement s, Int divisor) {
   Step step;
+  step.divisor = divisor;
   check::Poly sum;
   bool equalities = true;
   if (!Sum(parts, &step, &sum, &equalities)) return -1;

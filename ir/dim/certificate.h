@@ -5,12 +5,14 @@
 //   absl::StatusOr<Proof> proof = Certify(facts, claim);
 //   check::Check(proof->problem, proof->certificate).ok()
 //   std::cout << check::ToString(proof->problem, proof->certificate);
+#include <functional>
 #include <map>
 #include <set>
 #include <tuple>
 #include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
 #include "ir/dim/check/proof.h"
 #include "ir/dim/facts.h"
@@ -22,6 +24,21 @@ namespace lathe::dim {
 // checker.
 check::Problem StateProblem(const FactSet& facts, const std::vector<FactId>& ids,
                             const Claim& claim);
+
+// Dims as polynomials over atoms that `intern` numbers.
+class DimTranslator {
+ public:
+  explicit DimTranslator(std::function<int32_t(const check::Atom&)> intern)
+      : intern_(std::move(intern)) {}
+
+  check::Poly Translate(Dim d);
+  check::Statement Translate(const Claim& c);
+  int32_t AtomOf(const Node* n);
+
+ private:
+  std::function<int32_t(const check::Atom&)> intern_;
+  absl::flat_hash_map<const Node*, int32_t> atoms_;
+};
 
 struct Proof {
   std::vector<FactId> facts;  // of the problem, in its order
@@ -54,8 +71,8 @@ class ProofWriter {
     int step;
   };
   int Combine(const std::vector<Part>& parts);
-  // `s`, a bound or equality that is no stronger than the sum.
-  int CombineTo(const std::vector<Part>& parts, check::Statement s);
+  // `s`, a bound or equality that is no stronger than the sum divided by the divisor.
+  int CombineTo(const std::vector<Part>& parts, check::Statement s, check::Int divisor = 1);
   int Equal(int ge, int le);
   int Multiply(int a, int b);
   int Square(const check::Poly& e);

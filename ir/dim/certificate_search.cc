@@ -1,14 +1,13 @@
 // The search for certificates: refutes the opposite of a claim by trees of case splits, whose
 // leaves are linear combinations of facts, axioms of atoms and products of bounds; small domains
 // may also be tried point by point. Every step is written as it is found.
+#include "ir/dim/certificate_search.h"
+
 #include <algorithm>
 #include <cmath>
 #include <optional>
 #include <set>
 
-#include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
-#include "ir/dim/certificate.h"
 #include "ir/dim/check/check.h"
 #include "ir/dim/check/poly.h"
 #include "ir/dim/farkas.h"
@@ -75,7 +74,7 @@ struct State {
 
 class Search {
  public:
-  explicit Search(const check::Problem& problem) : p_(problem), w_(problem) {}
+  Search(const check::Problem& problem, ProofWriter* writer) : p_(problem), w_(*writer) {}
 
   // The step that concludes the claim, or -1.
   int Run() {
@@ -97,8 +96,6 @@ class Search {
     }
     return step;
   }
-
-  const ProofWriter& writer() const { return w_; }
 
  private:
   // ---- What a state knows.
@@ -1094,7 +1091,7 @@ class Search {
   static constexpr int kDepth = 24;
 
   const check::Problem& p_;
-  ProofWriter w_;
+  ProofWriter& w_;
   std::set<Mono> stated_;  // products
   int nodes_ = 0;
   int64_t work_ = kWork;
@@ -1103,28 +1100,8 @@ class Search {
 
 }  // namespace
 
-absl::StatusOr<Proof> Certify(const FactSet& facts, const Claim& claim, bool use_required) {
-  Answer answer = facts.Prove(claim, use_required);
-  if (answer.verdict != Verdict::kProved) {
-    return absl::NotFoundError(
-        absl::StrCat(claim.ToString(), " isn't proved: it is ", Name(answer.verdict)));
-  }
-  std::vector<FactId> all;
-  for (const Fact& f : facts.facts()) {
-    if (use_required || f.standing != Standing::kRequired) all.push_back(f.id);
-  }
-  std::string error = "no proof was found within bounds";
-  for (const std::vector<FactId>* ids : {&answer.used, &all}) {
-    Proof proof = {*ids, StateProblem(facts, *ids, claim), {}};
-    Search search(proof.problem);
-    int last = search.Run();
-    if (last < 0) continue;
-    proof.certificate = search.writer().Finish(last);
-    absl::Status checked = check::Check(proof.problem, proof.certificate);
-    if (checked.ok()) return proof;
-    error = std::string(checked.message());
-  }
-  return absl::UnimplementedError(absl::StrCat(claim.ToString(), ": ", error));
+int SearchForProof(const check::Problem& problem, ProofWriter* writer) {
+  return Search(problem, writer).Run();
 }
 
 }  // namespace lathe::dim

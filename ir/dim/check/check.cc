@@ -246,8 +246,10 @@ class Checker {
     bool complete = false;
     if (cases == 0) return false;
     if (first == 0) {
-      complete = cases == 2 && Assumes(0, Sense::kGe, 1, Said(0).e, 0) &&
-                 Assumes(2, Sense::kGe, -1, Said(0).e, -1);
+      complete =
+          cases == 2 &&
+          ((Assumes(0, Sense::kGe, 1, Said(0).e, 0) && Assumes(2, Sense::kGe, -1, Said(0).e, -1)) ||
+           (Assumes(0, Sense::kEq, 1, Said(0).e, 0) && Assumes(2, Sense::kNe, 1, Said(0).e, 0)));
     } else if (Says(0, Sense::kNe)) {
       complete = cases == 2 && Assumes(1, Sense::kGe, 1, Said(0).e, -1) &&
                  Assumes(3, Sense::kGe, -1, Said(0).e, -1);

@@ -73,8 +73,9 @@ enum class Rule : uint8_t {
   kBound,        // min(a, b) <= a, min(a, b) <= b, a <= max(a, b), b <= max(a, b)
   kSelect,       // p: a <= b or b <= a  |-  min(a, b) == a or b; max alike
   kCases,        // p: [source,] then an assumption and a conclusion that it leads to for each case;
-                 //   |- the common conclusion. Cases: without source d >= 0 and -d - 1 >= 0; of
-                 //   e != 0: e - 1 >= 0 and -e - 1 >= 0; of e in set: e - v == 0 for each v
+           //   |- the common conclusion. Cases: without source d >= 0 and -d - 1 >= 0, or d == 0
+           //   and d != 0; of e != 0: e - 1 >= 0 and -e - 1 >= 0; of e in set: e - v == 0 for each
+           //   v
   kContradiction,  // p: an assumption, and false which it leads to  |-  its opposite
   kAbsurd,         // p: false  |-  anything
   kMember,         // p: e - v == 0  |-  e in set, if v is a member
