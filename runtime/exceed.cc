@@ -17,11 +17,11 @@ absl::StatusOr<MemoryAnswer> CouldExceed(const FunctionState& function, int64_t 
   }
   MemoryAnswer answer;
   answer.verdict = MemoryAnswer::Verdict::kNo;
-  answer.formula = table->versions().back()->peak.ToString();
   // The generic version serves everything, so its answer decides; another one may need more within
   // its guard.
   for (const std::shared_ptr<const Version>& version : table->versions()) {
     const FunctionState::PeakAnswer peak = function.ProvePeak(*version, bytes);
+    answer.formula = peak.formula;  // the generic version comes last
     if (peak.verdict == dim::Verdict::kProved) {
       for (const std::string& fact : peak.facts) {
         const bool known =

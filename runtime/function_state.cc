@@ -233,7 +233,7 @@ FunctionState::PeakAnswer FunctionState::ProvePeak(const Version& version, int64
   for (const Claim& claim : version.guard) {
     // A guard that contradicts the facts serves no call.
     if (!facts.Add(claim, dim::Standing::kDeclared, {"guard of " + version.name, ""}).ok()) {
-      return {dim::Verdict::kProved, {}, {}, ""};
+      return {dim::Verdict::kProved, {}, {}, "", ""};
     }
   }
   // Symbols made later, such as the worker count, aren't sizes of a call: they get their value.
@@ -243,7 +243,7 @@ FunctionState::PeakAnswer FunctionState::ProvePeak(const Version& version, int64
   }
   const Dim peak = dim::Substitute(version.peak, workers, graph_->dims());
   const dim::Answer found = facts.Prove(peak <= Dim(bytes), /*use_required=*/true);
-  PeakAnswer answer{found.verdict, {}, found.witness, found.hint};
+  PeakAnswer answer{found.verdict, {}, found.witness, found.hint, peak.ToString()};
   answer.symbols.resize(plan_.symbols.size());
   if (found.verdict == dim::Verdict::kUnknown && FindAbove(facts, peak, bytes, &answer.symbols)) {
     answer.verdict = dim::Verdict::kRefuted;

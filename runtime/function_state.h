@@ -69,6 +69,7 @@ class FunctionState {
     std::vector<std::string> facts;  // proved
     std::vector<int64_t> symbols;    // refuted: a value a symbol of the plan
     std::string hint;                // unknown
+    std::string formula;             // of the peak
   };
   PeakAnswer ProvePeak(const Version& version, int64_t bytes) const;
   // What the program knows of its sizes, as text; made once, because the graph's dims may be in

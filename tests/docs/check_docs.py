@@ -7,7 +7,7 @@
 4. Every ```lathe block with lines that start with "> " shows what jit-repl prints for them.
 5. No tracked file names a path of somebody's machine or a package registry's host.
 
-usage: check_docs.py SOURCE [QUICKSTART [JIT_REPL]]
+usage: check_docs.py SOURCE [QUICKSTART [JIT_REPL [--bless]]]; --bless writes the sessions anew
 """
 import pathlib
 import re
@@ -88,30 +88,44 @@ def check_example(root, program):
             yield f"README.md: the example shows '{want}', it prints '{found}'"
 
 
-def check_sessions(root, files, repl):
+SESSION = re.compile(r"^```lathe\n(.*?)^```", flags=re.MULTILINE | re.DOTALL)
+
+
+def run_session(repl, block):
+    """The block with what jit-repl prints under each line that is typed; None if there is none."""
+    typed = [line[2:] for line in block.splitlines() if line.startswith("> ")]
+    if not typed:
+        return None
+    lines, before = [], 0
+    for count in range(1, len(typed) + 1):  # what one more line adds
+        run = subprocess.run([repl], input="\n".join(typed[:count]) + "\n", text=True, timeout=60,
+                             stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        printed = run.stdout.splitlines()
+        lines += [f"> {typed[count - 1]}", *printed[before:]]
+        before = len(printed)
+    return "".join(f"{line}\n" for line in lines)
+
+
+def check_sessions(root, files, repl, bless):
     if repl is None or not pathlib.Path(repl).exists():
         return
     for page in files:
         if page.suffix != ".md":
             continue
-        for found in re.finditer(r"^```lathe\n(.*?)^```", page.read_text(),
-                                 flags=re.MULTILINE | re.DOTALL):
-            lines = found.group(1).splitlines()
-            typed = [line[2:] for line in lines if line.startswith("> ")]
-            if not typed:
+        text = page.read_text()
+        for found in SESSION.finditer(text):
+            block = found.group(1)
+            printed = run_session(repl, block)
+            if printed is None or printed == block:
                 continue
-            shown = [line for line in lines if not line.startswith("> ")]
-            run = subprocess.run([repl], input="\n".join(typed) + "\n", text=True, timeout=60,
-                                 stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-            printed = run.stdout.splitlines()
-            if shown == printed:
+            if bless:
+                text = text.replace(f"```lathe\n{block}```", f"```lathe\n{printed}```")
+                page.write_text(text)
                 continue
-            first = next((i for i, (a, b) in enumerate(zip(shown, printed)) if a != b),
-                         min(len(shown), len(printed)))
-            want = shown[first] if first < len(shown) else "nothing"
-            got = printed[first] if first < len(printed) else "nothing"
-            yield (f"{page.relative_to(root).as_posix()}: the session '{typed[0]}' shows "
-                   f"'{want}', jit-repl prints '{got}'")
+            first = next((pair for pair in zip(block.splitlines(), printed.splitlines())
+                          if pair[0] != pair[1]), ("nothing", "more"))
+            yield (f"{page.relative_to(root).as_posix()}: a session shows '{first[0]}', "
+                   f"jit-repl prints '{first[1]}'")
 
 
 def check_foreign_names(root, files):
@@ -127,13 +141,14 @@ def check_foreign_names(root, files):
 
 
 def main():
-    if len(sys.argv) not in (2, 3, 4):
+    bless = sys.argv[-1] == "--bless"
+    if len(sys.argv) - bless not in (2, 3, 4):
         sys.exit(__doc__)
     root = pathlib.Path(sys.argv[1]).resolve()
     files = tracked_files(root)
     faults = [*check_links(root, files),
               *check_example(root, sys.argv[2] if len(sys.argv) >= 3 else None),
-              *check_sessions(root, files, sys.argv[3] if len(sys.argv) == 4 else None),
+              *check_sessions(root, files, sys.argv[3] if len(sys.argv) >= 4 else None, bless),
               *check_foreign_names(root, files)]
     for fault in faults:
         print(fault)
