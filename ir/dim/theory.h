@@ -188,7 +188,7 @@ class Probe {
   Why* why_;
   int nesting_;
   int nested_ = 0;          // known sums in use
-  int linear_steps_ = 400;  // tries of known sums left
+  int linear_steps_ = 200;  // tries of known sums left
   struct Remembered {
     Interval range;
     Why why;

@@ -7,6 +7,9 @@
 namespace lathe::dim {
 namespace {
 
+// Known sums that are tried on what another known sum left.
+constexpr int kLinearTries = 16;
+
 // Two different multiples of a linear fact are tried on a sum: one cancels the first shared term.
 int64_t SharedMultiple(absl::Span<const Term> sum, absl::Span<const Term> linear) {
   for (const Term& l : linear) {
@@ -67,7 +70,9 @@ Interval Probe::Range(const LinearForm& f, Need need) {
     why_ = outer;
   }
   if (nested_ < nesting_ && f.terms.size() > 1) {
+    int tries = kLinearTries;
     for (const Linear* l : SharedLinears(theory_, f.terms)) {
+      if (nested_ > 0 && tries-- <= 0) break;
       ImproveByLinear(*l, f, need, &range, &own);
     }
   }

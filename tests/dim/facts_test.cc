@@ -114,6 +114,66 @@ TEST_F(FactsTest, OneLengthFromTwiceAnother) {
   EXPECT_EQ(Verdict("b % 2 == 0"), "proved");
 }
 
+TEST_F(FactsTest, EitherSideOfAnEqualityBindsTheOther) {
+  Add("2*a == b, a <= 9, 3*c == 2*n, n >= 10");
+  EXPECT_EQ(Verdict("b % 2 == 0"), "proved");
+  EXPECT_EQ(Verdict("b <= 18"), "proved");
+  EXPECT_EQ(Verdict("b // 2 == a"), "proved");
+  EXPECT_EQ(Verdict("c % 2 == 0"), "proved");
+  EXPECT_EQ(Verdict("n % 3 == 0"), "proved");
+  EXPECT_EQ(facts.Range(D("n")).min, 12);
+  EXPECT_EQ(facts.Range(D("c")).min, 8);
+  Add("b >= 17");
+  EXPECT_EQ(Verdict("a == 9"), "proved");
+}
+
+TEST_F(FactsTest, AProductWithAKnownFactorBindsTheOther) {
+  Add("a*b == 1024, a == 32");
+  EXPECT_EQ(Verdict("b == 32"), "proved");
+  EXPECT_EQ(facts.Range(D("b")).max, 32);
+  Add("c*n == 4096, c >= 64, n >= 64");
+  EXPECT_EQ(Verdict("c == 64"), "proved");
+}
+
+TEST_F(FactsTest, EqualitiesGoThroughDivisionsBothWays) {
+  Add("ceildiv(a, 16) == 4, b // 8 == a // 8, min(c, 5) == 5, max(n, 3) == 3");
+  EXPECT_EQ(facts.Range(D("a")).min, 49);
+  EXPECT_EQ(facts.Range(D("a")).max, 64);
+  EXPECT_EQ(Verdict("b >= 48"), "proved");
+  EXPECT_EQ(Verdict("b <= 71"), "proved");
+  EXPECT_EQ(Verdict("c >= 5"), "proved");
+  EXPECT_EQ(Verdict("n <= 3"), "proved");
+  Add("a % 16 == 0");
+  EXPECT_EQ(Verdict("a == 64"), "proved");
+}
+
+TEST_F(FactsTest, LinearRelationsOfThreeFactsAreFoundWhenDeclared) {
+  Add("a + b <= c, c + 4 <= n");
+  EXPECT_EQ(Verdict("a + b < n"), "proved");
+  EXPECT_THAT(Ask("a + b < n").used, ElementsAre(0, 1));
+  EXPECT_FALSE(facts.Add(D("n") <= D("a + b + 3"), Standing::kDeclared, {}).ok());
+  EXPECT_FALSE(facts.AddSpec(nullptr, "a > b, a < b", {}).ok());
+  EXPECT_FALSE(facts.AddSpec(nullptr, "a > b, b > c, c > a", {}).ok());
+}
+
+TEST_F(FactsTest, NoMagnitudeIsTooLargeToDecide) {
+  Add("a <= 1099511627776, b <= 1099511627776, 3*a + 5*b <= 7*c, c <= 3*n");
+  EXPECT_EQ(Verdict("a <= 7*n"), "proved");
+  EXPECT_EQ(Verdict("a + b <= 7*n"), "proved");
+  EXPECT_EQ(Verdict("b <= 4*n"), "refuted");
+  EXPECT_EQ(Verdict("6*a - 9*b != 4"), "proved");
+  EXPECT_EQ(Verdict("(a + b) // 3 <= a // 3 + b // 3 + 1"), "proved");
+}
+
+TEST_F(FactsTest, ALiteralRequirementIsAlwaysFound) {
+  for (const char* claim :
+       {"a*b % (c + 1) == n", "a // (b + 1) * c <= n*n", "max(a*n, b) != c*c*c"}) {
+    Add(claim, Standing::kRequired);
+    EXPECT_EQ(Verdict(claim, true), "proved") << claim;
+    EXPECT_NE(Verdict(claim, false), "proved") << claim;
+  }
+}
+
 TEST_F(FactsTest, FiniteSetsAreKept) {
   Add("a in {1, 2, 4, 8}, a != 4, b in {3, 5}");
   EXPECT_THAT(facts.Values(D("a")), ElementsAre(1, 2, 8));
