@@ -21,6 +21,10 @@ Dim Trace::dim(const std::string& name, const std::string& facts, Loc loc) {
   ir::Graph* graph = state_->graph();
   const Dim symbol = graph->dims()->Symbol(name);
   absl::Status s = symbol.status();
+  if (name == "_" || name == "None") {
+    s = absl::InvalidArgumentError(
+        absl::StrCat(name, " stands for a size without a name in shape specs; wanted another"));
+  }
   if (s.ok() && !facts.empty())
     s = graph->facts().AddSpec(&symbol, facts, {what, LocationOf(loc).ToString()});
   if (!s.ok()) state_->Fail(what, loc, s);
@@ -58,6 +62,15 @@ Value Trace::input(const std::string& name, const std::string& spec, Loc loc) {
                               ir::ParseTypeSpec(spec, b.graph(), name);
                           if (!type.ok()) return type.status();
                           return b.Input(name, *std::move(type));
+                        });
+}
+
+Value Trace::input(const std::string& name, DType dtype, const PartialShape& shape, Loc loc) {
+  return state_->Source(absl::StrCat("input ", name), loc,
+                        [&](ir::Builder& b, const auto&) -> absl::StatusOr<ir::ValueId> {
+                          absl::StatusOr<Shape> dims = shape.ToShape(b.graph()->dims(), name);
+                          if (!dims.ok()) return dims.status();
+                          return b.Input(name, {dtype, *std::move(dims)});
                         });
 }
 

@@ -20,6 +20,7 @@
 #include "absl/status/statusor.h"
 #include "lathe/dim.h"
 #include "lathe/dtype.h"
+#include "lathe/shape.h"
 #include "lathe/tensor.h"
 
 namespace lathe {
@@ -149,8 +150,13 @@ class Trace {
   void assume(const std::string& facts, Loc loc = Loc::current());
   void assume(const Claim& claim, Loc loc = Loc::current());
   Value input(const std::string& name, DType dtype, const Shape& shape, Loc loc = Loc::current());
-  // From a spec: "f32[batch, seq<=8192, 768]".
+  // From a spec: "f32[batch, seq<=8192, 768]", or "b, 2*s, _ where s % 8 == 0" (f32). Sizes are
+  // static (768), unknown (? or _ or None), bounded (seq<=8192, 1..8192), divisible (seq % 64 ==
+  // 0), of a set (batch in {1, 2, 4}) or expressions (2*s); claims may follow "where".
   Value input(const std::string& name, const std::string& spec, Loc loc = Loc::current());
+  // Axes of which nothing is known get sizes named after the input and the axis: x_d1.
+  Value input(const std::string& name, DType dtype, const PartialShape& shape,
+              Loc loc = Loc::current());
   Value constant(const Tensor& t, Loc loc = Loc::current());  // shares the tensor's buffer
   Value scalar(DType dtype, double value, Loc loc = Loc::current());
   Value iota(const Shape& shape, int axis, DType dtype, Loc loc = Loc::current());

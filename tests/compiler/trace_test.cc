@@ -52,6 +52,32 @@ Tensor Floats(std::vector<int64_t> shape, const std::vector<float>& values) {
   return Tensor::FromVector<float>(std::move(shape), values);
 }
 
+TEST(Trace, InputsTakeEveryKindOfShape) {
+  Trace t("kinds");
+  const Value x = t.input("x", "b, 2*s, _, 1..8 where s % 4 == 0");
+  EXPECT_EQ(ToString(x.shape()), "[b, 2*s, x_d2, x_d3]");
+  const Value y = t.input("y", i64, PartialShape::Of({x.dim(0), std::nullopt, 768}));
+  EXPECT_EQ(ToString(y.shape()), "[b, y_d1, 768]");
+  const Value z = t.input("z", f32, {x.dim(0), 3});
+  EXPECT_EQ(ToString(z.shape()), "[b, 3]");
+  ASSERT_TRUE(t.status().ok()) << t.status();
+  absl::StatusOr<Program> p = t.finish({x, y, z});
+  ASSERT_TRUE(p.ok()) << p.status();
+  for (const auto& [spec, error] :
+       {std::pair("b, ...", "'...' needs a rank"), std::pair("f32[4 <= 8]", "a size with a name"),
+        std::pair("", "found the end of the text")}) {
+    Trace bad("bad");
+    bad.input("x", spec);
+    EXPECT_THAT(bad.status().ToString(), testing::HasSubstr(error)) << spec;
+  }
+  Trace bad("bad");
+  bad.input("x", f32, PartialShape::OfUnknownRank());
+  EXPECT_THAT(bad.status().ToString(), testing::HasSubstr("the rank of x isn't known"));
+  Trace nameless("bad");
+  nameless.dim("_");
+  EXPECT_THAT(nameless.status().ToString(), testing::HasSubstr("a size without a name"));
+}
+
 TEST(TraceTest, OperatorsBroadcastAndTakeNumbersOnEitherSide) {
   Trace t("f");
   const Dim n = t.dim("n");
