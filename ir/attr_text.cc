@@ -35,6 +35,8 @@ constexpr AttrField kFields[] = {
     {"causal", &Attrs::causal},
     {"empty_row_nan", &Attrs::empty_row_nan},
     {"name", &Attrs::name},
+    {"elements", &Attrs::elements},
+    {"offsets", &Attrs::offsets},
     {"tensor", &Attrs::tensor},
 };
 

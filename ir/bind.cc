@@ -8,6 +8,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "ir/input_data.h"
 #include "ir/interpreter.h"
 
 namespace lathe::ir {
@@ -37,12 +38,16 @@ class Binder {
     AddDeclaredEqualities();
     status = SolveAll();
     if (!status.ok()) return status;
+    status = SolveLongest();
+    if (!status.ok()) return status;
     status = FillRest();
     if (!status.ok()) return status;
     for (size_t i = 0; i < from_inputs; ++i) {
       status = CheckEquation(equations_[i]);
       if (!status.ok()) return status;
     }
+    status = CheckLongest();
+    if (!status.ok()) return status;
     return std::move(values_);
   }
 
@@ -68,6 +73,54 @@ class Binder {
         equations_.push_back(
             {type.shape[axis], tensor.shape()[axis], absl::StrCat(name, " axis ", axis)});
       }
+      if (absl::Status s = AddData(graph_.node(graph_.inputs[i]), tensor, name); !s.ok()) return s;
+    }
+    return absl::OkStatus();
+  }
+
+  // The sizes that an input's elements give.
+  absl::Status AddData(const Node& n, const Tensor& tensor, const std::string& name) {
+    if (n.attrs.elements) {
+      const Shape& elements = *n.attrs.elements;
+      for (size_t axis = 0; axis < n.type.shape.size(); ++axis) {
+        const Dim wanted = n.type.shape[axis];
+        if (wanted == Dim(tensor.shape()[axis])) continue;
+        return CheckEquation({wanted, tensor.shape()[axis], absl::StrCat(name, " axis ", axis)});
+      }
+      for (size_t k = 0; k < elements.size(); ++k) {
+        equations_.push_back({elements[k], IntegerElement(tensor, static_cast<int64_t>(k)),
+                              absl::StrCat(name, " element ", k)});
+      }
+    }
+    if (!n.attrs.offsets) return absl::OkStatus();
+    if (tensor.num_elements() < 1)
+      return absl::InvalidArgumentError(absl::StrCat(name, " is empty, wanted rows + 1 offsets"));
+    const OffsetsReading reading = ReadOffsets(tensor);
+    if (reading.fault >= 0) return OffsetsError(name, tensor, reading);
+    const Shape& sizes = *n.attrs.offsets;
+    equations_.push_back(
+        {sizes[0], reading.total, absl::StrCat(name, " element ", tensor.num_elements() - 1)});
+    longest_.push_back({sizes[1], reading.longest, absl::StrCat("the longest row of ", name)});
+    return absl::OkStatus();
+  }
+
+  // The longest row gives its symbol unless an axis does; then it is a bound.
+  absl::Status SolveLongest() {
+    for (const Equation& e : longest_) {
+      dim::SymbolId symbol = 0;
+      if (!dim::IsSymbol(e.dim, &symbol) || known_[symbol]) continue;
+      known_[symbol] = true;
+      values_[symbol] = e.value;
+    }
+    return SolveAll();
+  }
+  absl::Status CheckLongest() const {
+    for (const Equation& e : longest_) {
+      absl::StatusOr<int64_t> most = dim::Evaluate(e.dim, values_);
+      if (!most.ok()) return most.status();
+      if (e.value <= *most) continue;
+      return absl::InvalidArgumentError(absl::StrCat(e.where, " is ", e.value, ", wanted at most ",
+                                                     e.dim.ToString(), " = ", *most));
     }
     return absl::OkStatus();
   }
@@ -175,6 +228,7 @@ class Binder {
         const Node& n = graph_.node(v);
         for (const Block& inner : n.blocks) blocks.push_back(&inner);
         AddUses(v, n.type.shape);
+        if (n.attrs.shape.has_value()) AddUses(v, *n.attrs.shape);
         AddUses(v, n.attrs.starts);
         AddUses(v, n.attrs.low);
         if (n.attrs.dim.has_value()) AddUses(v, {*n.attrs.dim});
@@ -205,7 +259,7 @@ class Binder {
   }
 
   const Graph& graph_;
-  std::vector<Equation> equations_;
+  std::vector<Equation> equations_, longest_;
   std::vector<int64_t> values_;
   std::vector<bool> known_;
   std::vector<ValueId> user_;
@@ -221,6 +275,15 @@ std::string SymbolText(const Graph& graph, dim::SymbolId s, int64_t value) {
       if (dim::DependsOn(shape[axis], s))
         return absl::StrCat(text, " (", InputText(graph, i), " axis ", axis, ")");
     }
+  }
+  for (size_t i = 0; i < graph.inputs.size(); ++i) {
+    const Attrs& a = graph.node(graph.inputs[i]).attrs;
+    for (size_t k = 0; a.elements && k < a.elements->size(); ++k) {
+      if (dim::DependsOn((*a.elements)[k], s))
+        return absl::StrCat(text, " (", InputText(graph, i), " element ", k, ")");
+    }
+    if (a.offsets && dim::DependsOn((*a.offsets)[1], s))
+      return absl::StrCat(text, " (the longest row of ", InputText(graph, i), ")");
   }
   return text;
 }

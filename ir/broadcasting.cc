@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "ir/ragged.h"
 #include "ir/shape_rules.h"
 
 namespace lathe::ir {
@@ -12,6 +13,11 @@ namespace {
 absl::StatusOr<Dim> BroadcastDims(InferContext& c, Dim n, Dim m) {
   if (n == m || m == Dim(1)) return n;
   if (n == Dim(1)) return m;
+  if (const auto a = RaggedWithTotal(*c.graph, n), b = RaggedWithTotal(*c.graph, m); a && b) {
+    return c.Error(absl::StrCat("~", a->name, " and ~", b->name,
+                                " are different ragged dims: their rows needn't have the same "
+                                "lengths; wanted one of them, or dense values by to_padded"));
+  }
   const std::string why =
       absl::StrCat(n.ToString(), " and ", m.ToString(), " must be equal, or one of them 1");
   if (n.is_constant() && m.is_constant())

@@ -78,7 +78,7 @@ absl::StatusOr<ValueId> Builder::Create(Op op, std::vector<ValueId> operands, At
   return Append(std::move(n));
 }
 
-absl::StatusOr<ValueId> Builder::Input(const std::string& name, ValueType type) {
+absl::StatusOr<ValueId> Builder::Input(const std::string& name, ValueType type, Attrs attrs) {
   if (absl::Status s = CheckName("input", name); !s.ok()) return s;
   if (stack_.size() != 1)
     return absl::InvalidArgumentError(absl::StrCat("input '", name, "' stands inside an if"));
@@ -86,7 +86,7 @@ absl::StatusOr<ValueId> Builder::Input(const std::string& name, ValueType type) 
     if (graph_->node(v).attrs.name == name)
       return absl::AlreadyExistsError(absl::StrCat("there is an input '", name, "' already"));
   }
-  Node n{.op = Op::k_input, .type = std::move(type)};
+  Node n{.op = Op::k_input, .attrs = std::move(attrs), .type = std::move(type)};
   n.name = n.attrs.name = name;
   absl::StatusOr<ValueId> v = Append(std::move(n));
   if (v.ok()) graph_->inputs.push_back(*v);

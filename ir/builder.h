@@ -53,7 +53,8 @@ class Builder {
   // As the op's row says, operands taken as they are: elementwise ones of one shape. Any op but
   // input, constant, if. Axes may be negative here.
   absl::StatusOr<ValueId> Create(Op op, std::vector<ValueId> operands, Attrs attrs = {});
-  absl::StatusOr<ValueId> Input(const std::string& name, ValueType type);
+  // `attrs` may say what sizes its elements give: `elements` or `offsets`.
+  absl::StatusOr<ValueId> Input(const std::string& name, ValueType type, Attrs attrs = {});
   absl::StatusOr<ValueId> Constant(Tensor t);
   absl::StatusOr<ValueId> ScalarConstant(DType dtype, double value);  // rank 0
   absl::StatusOr<ValueId> IntConstant(DType dtype, int64_t value);    // rank 0, exact

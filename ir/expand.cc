@@ -3,6 +3,7 @@
 #include <deque>
 #include <numeric>
 
+#include "absl/container/flat_hash_map.h"
 #include "ir/builder.h"
 
 namespace lathe::ir {
@@ -52,6 +53,24 @@ absl::Status ExpandBlock(Graph* graph, BlockPlace place, std::vector<ValueId>* r
   return absl::OkStatus();
 }
 
+// Each expansion makes the row numbers that it needs; of those for one ragged dim the first in the
+// body serves all that come later, nested blocks included. The depth is that of the blocks.
+void ShareSegmentIds(Graph* graph, Block& block, bool is_body,
+                     absl::flat_hash_map<ValueId, ValueId>* first,  // by the offsets, an input
+                     std::vector<ValueId>* replacement) {
+  std::erase_if(block.nodes, [&](ValueId v) {
+    Node& n = graph->node(v);
+    for (Block& inner : n.blocks) ShareSegmentIds(graph, inner, false, first, replacement);
+    if (n.op != Op::k_segment_ids) return false;
+    if (const auto it = first->find(n.operands[0]); it != first->end()) {
+      (*replacement)[v] = it->second;
+      return true;
+    }
+    if (is_body) first->emplace(n.operands[0], v);
+    return false;
+  });
+}
+
 }  // namespace
 
 bool HasComposites(const Graph& graph) {
@@ -70,11 +89,13 @@ absl::Status ExpandComposites(Graph* graph) {
     absl::Status expanded = ExpandBlock(graph, place, &replacement, &blocks);
     if (!expanded.ok()) return expanded;
   }
+  replacement.resize(graph->num_nodes(), kNoValue);
+  absl::flat_hash_map<ValueId, ValueId> first_ids;
+  ShareSegmentIds(graph, graph->body, /*is_body=*/true, &first_ids, &replacement);
   // An expansion may end in a composite, whose own replacement has a larger id, or in an operand,
   // whose replacement has a smaller one: follow until a value that stays.
   std::vector<ValueId> final_of(graph->num_nodes());
   std::iota(final_of.begin(), final_of.end(), ValueId{0});
-  replacement.resize(graph->num_nodes(), kNoValue);
   for (ValueId v = 0; v < replacement.size(); ++v) {
     ValueId end = v;
     while (replacement[end] != kNoValue) end = replacement[end];

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "ir/input_data.h"
 
 namespace lathe::ir {
 
@@ -90,13 +91,29 @@ class Liveness {
     if (v < live_.size()) live_[v] = true;
   }
   bool MayFail(const Node& n) const {
-    if (Info(n.op).traits & kMayFail) return true;
+    if (Info(n.op).traits & kMayFail) return !GathersInside(n);
     for (const Block& b : n.blocks) {
       for (ValueId v : b.nodes) {
         if (MayFail(graph_.node(v))) return true;
       }
     }
     return false;
+  }
+
+  // Constant indices into a constant extent, all inside: what shape arithmetic is made of.
+  bool GathersInside(const Node& n) const {
+    if (n.op != Op::k_gather) return false;
+    const Node& indices = graph_.node(n.operands[1]);
+    const Dim extent = graph_.type(n.operands[0]).shape[static_cast<size_t>(*n.attrs.axis)];
+    constexpr int64_t kFew = 256;
+    if (indices.op != Op::k_constant || !extent.is_constant()) return false;
+    const Tensor& t = indices.attrs.tensor;
+    if (t.num_elements() > kFew) return false;
+    for (int64_t i = 0; i < t.num_elements(); ++i) {
+      const int64_t index = IntegerElement(t, i);
+      if (index < -extent.constant() || index >= extent.constant()) return false;
+    }
+    return true;
   }
 
   Graph& graph_;

@@ -185,7 +185,8 @@ Side SideOf(const Graph& graph, const Side* outer, const Claim& claim, bool then
 absl::Status CheckAttrDims(const InferContext& c) {
   const Attrs& a = c.node->attrs;
   std::vector<Dim> dims;
-  if (a.shape) dims = *a.shape;
+  for (const std::optional<Shape>* shape : {&a.shape, &a.elements, &a.offsets})
+    if (*shape) dims.insert(dims.end(), (*shape)->begin(), (*shape)->end());
   for (const std::vector<Dim>* list : {&a.starts, &a.limits, &a.low, &a.high})
     dims.insert(dims.end(), list->begin(), list->end());
   if (a.dim) dims.push_back(*a.dim);
@@ -224,6 +225,8 @@ std::vector<std::string_view> SetAttrs(const Attrs& a) {
   add(a.causal, "causal");
   add(a.empty_row_nan, "empty_row_nan");
   add(!a.name.empty(), "name");
+  add(a.elements.has_value(), "elements");
+  add(a.offsets.has_value(), "offsets");
   return names;
 }
 

@@ -37,7 +37,7 @@ size_t NameEnd(std::string_view s, size_t begin) {
 
 constexpr std::array<std::string_view, 9> kLongPuncts = {
     "//", "==", "!=", "<=", ">=", "..", "->", "&&", "||"};
-constexpr std::string_view kShortPuncts = "+-*/%@<>=()[]{},:.?";
+constexpr std::string_view kShortPuncts = "+-*/%@<>=()[]{},:.?~";
 
 }  // namespace
 

@@ -36,6 +36,7 @@ enum class Emission : uint8_t {
   kView,         // index map: broadcast reshape permute slice; piecewise: pad concat
   kGather,       // index map through data
   kReduction,    // row reduction
+  kSegment,      // walks rows of a ragged dim, whose ends its offsets give
   kContraction,  // matmul: GEMM
   kAttention,
   kComposite,  // expands into primitives; keeps its name for choosing a schedule

@@ -15,6 +15,7 @@ std::vector<OpInfo> ViewOps();
 std::vector<OpInfo> ReduceOps();
 std::vector<OpInfo> ContractOps();
 std::vector<OpInfo> CompositeOps();
+std::vector<OpInfo> SegmentOps();
 std::vector<OpInfo> ControlOps();
 
 }  // namespace lathe::ir

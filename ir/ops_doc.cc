@@ -17,6 +17,7 @@ constexpr Family kFamilies[] = {
     {Emission::kView, "Views and data movement"},
     {Emission::kGather, "Gather"},
     {Emission::kReduction, "Reductions"},
+    {Emission::kSegment, "Ragged dims"},
     {Emission::kContraction, "Matrix products"},
     {Emission::kAttention, "Attention"},
     {Emission::kComposite, "Composites"},
@@ -28,7 +29,7 @@ constexpr std::string_view kIntroduction =
     "\n"
     "Written from the op table (ir/op.h); `ir_test --bless` renews it. Examples are in the text "
     "form, "
-    "with `x: f32[n, 4]`, `k: i64[n, 4]`, `p: bool[n, 4]`, `w: f32[4, 8]`, `w4: f32[4]`. Operands "
+    "with `x: f32[n, 4]`, `k: i64[n, 4]`, `p: bool[n, 4]`, `w: f32[4, 8]`, `w4: f32[4]`, `r: f32[batch, ~seq, 4]`. Operands "
     "of "
     "elementwise ops have one shape; the tracing DSL and the text form broadcast them first. No "
     "type "

@@ -1,8 +1,10 @@
 // Rows of the ops that have no operands.
 #include "absl/strings/str_cat.h"
+#include "ir/input_data.h"
 #include "ir/op_rows.h"
 #include "ir/reference/evaluators.h"
 #include "ir/shape_rules.h"
+#include "ir/status_macros.h"
 
 namespace lathe::ir {
 namespace {
@@ -12,8 +14,71 @@ absl::Status CheckResultDType(const InferContext& c, DType dtype) {
   return c.Error(absl::StrCat("can't make elements of type ", Name(dtype)));
 }
 
+// Elements that give sizes: whole numbers, few of them, each a symbol of its own.
+absl::Status CheckElements(const InferContext& c) {
+  const Shape& elements = *c.node->attrs.elements;
+  const ValueType& type = c.node->type;
+  const Dim count = Volume(type.shape);
+  if (!IsInt(type.dtype) || count != Dim(static_cast<int64_t>(elements.size())) ||
+      elements.size() > static_cast<size_t>(kMaxElementDims)) {
+    return c.Error(absl::StrCat(type.ToString(), " has ", elements.size(),
+                                " elements as sizes; wanted i32 or i64 with a name for each of "
+                                "its elements, at most ",
+                                kMaxElementDims));
+  }
+  for (size_t i = 0; i < elements.size(); ++i) {
+    dim::SymbolId symbol = 0;
+    bool fits = dim::IsSymbol(elements[i], &symbol);
+    for (size_t k = 0; k < i; ++k) fits = fits && elements[k] != elements[i];
+    if (fits) continue;
+    return c.Error(absl::StrCat("element ", i, " is to give ", elements[i].ToString(),
+                                "; wanted a name that no other element gives"));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckOffsets(const InferContext& c) {
+  const Shape& sizes = *c.node->attrs.offsets;
+  const ValueType& type = c.node->type;
+  if (!IsInt(type.dtype) || type.rank() != 1) {
+    return c.Error(absl::StrCat(type.ToString(),
+                                " as offsets of a ragged dim; wanted i32 or i64, [rows + 1]"));
+  }
+  dim::SymbolId symbol = 0;
+  bool fits = sizes.size() == 2;
+  for (Dim d : sizes) fits = fits && (d.is_constant() || dim::IsSymbol(d, &symbol));
+  if (fits) return absl::OkStatus();
+  return c.Error(absl::StrCat("offsets=", ToString(sizes),
+                              "; wanted two names or numbers: all rows together, the longest one"));
+}
+
 // The builder sets the type; here it is only judged.
-absl::Status InferInput(InferContext& c) { return CheckResultDType(c, c.node->type.dtype); }
+absl::Status InferInput(InferContext& c) {
+  const Attrs& a = c.node->attrs;
+  if (absl::Status s = CheckResultDType(c, c.node->type.dtype); !s.ok()) return s;
+  if (a.elements && a.offsets) return c.Error("gives elements and offsets; wanted one of them");
+  if (a.elements) return CheckElements(c);
+  return a.offsets ? CheckOffsets(c) : absl::OkStatus();
+}
+
+absl::Status InferShapeOf(InferContext& c) {
+  c.node->type = {i64, {c.operand(0).rank()}};
+  return absl::OkStatus();
+}
+
+// The sizes as scalars, one behind the other.
+absl::StatusOr<ValueId> ExpandShapeOf(Builder& b, const Node& n) {
+  std::vector<ValueId> parts;
+  const Shape shape = b.graph()->type(n.operands[0]).shape;
+  if (shape.empty()) return b.Constant(Tensor(i64, {0}));
+  for (Dim d : shape) {
+    LATHE_ASSIGN_OR_RETURN(const ValueId size, b.Create(Op::k_size, {}, {.dim = d}));
+    LATHE_ASSIGN_OR_RETURN(parts.emplace_back(),
+                           b.Create(Op::k_reshape, {size}, {.shape = Shape{1}}));
+  }
+  if (parts.size() == 1) return parts[0];
+  return b.Create(Op::k_concat, parts, {.axis = 0});
+}
 
 absl::Status InferConstant(InferContext& c) {
   const Tensor& tensor = c.node->attrs.tensor;
@@ -68,7 +133,7 @@ absl::Status InferRandom(InferContext& c) {
 std::vector<OpInfo> SourceOps() {
   return {
       {.op = Op::k_input,
-       .attrs = {{"name"}},
+       .attrs = {{"name"}, {"elements", false}, {"offsets", false}},
        .dtypes = kAllTypes,
        .emission = Emission::kSource,
        .infer = InferInput,
@@ -111,6 +176,16 @@ std::vector<OpInfo> SourceOps() {
            "Philox random numbers that depend on seed and element index alone: `uniform` in [0, 1) "
            "or standard `normal`.",
        .example = "y = random(shape=[n, 4], seed=1, distribution=\"normal\", dtype=f32)",
+       .bound = "exact"},
+      {.op = Op::k_shape_of,
+       .min_operands = 1,
+       .max_operands = 1,
+       .dtypes = kAllTypes,
+       .emission = Emission::kComposite,
+       .infer = InferShapeOf,
+       .expand = ExpandShapeOf,
+       .doc = "The operand's dims as i64[rank]; its elements are never looked at.",
+       .example = "y = shape_of(x)",
        .bound = "exact"},
   };
 }

@@ -108,7 +108,62 @@ void Fill(const Draw& draw, std::optional<int64_t> indexed, Tensor* t) {
   }
 }
 
+// Offsets of rows with `total` elements together, none longer than `longest`, if there are such;
+// with `exact` one has that length. Empty rows are among them.
+void FillOffsets(uint64_t seed, int64_t total, int64_t longest, bool exact, Tensor* t) {
+  const int64_t rows = t->num_elements() - 1;
+  if (!exact && rows > 0) {
+    const int64_t least = (total + rows - 1) / rows, most = std::min(longest, total);
+    if (least < most) longest = PhiloxInteger(~seed, 0, least, most);
+  }
+  const auto set = [&](int64_t i, int64_t value) {
+    if (t->dtype() == DType::kI32) {
+      t->data<int32_t>()[i] = static_cast<int32_t>(value);
+    } else {
+      t->data<int64_t>()[i] = value;
+    }
+  };
+  if (rows < 0) return;
+  set(0, 0);
+  int64_t at = 0;
+  const int64_t first = rows == 0 ? 0 : PhiloxInteger(seed, 0, 0, rows - 1);
+  for (int64_t i = 0; i < rows; ++i) {
+    // What has to be left for the rows behind, and what they can take.
+    const int64_t rest = total - at, behind = rows - 1 - i;
+    const int64_t kept = first > i ? std::min(longest, rest) : 0;
+    const int64_t least = std::max<int64_t>(0, rest - behind * longest);
+    const int64_t most = std::max(least, std::min(longest, rest - kept));
+    const bool empty = PhiloxInteger(seed, static_cast<uint64_t>(2 * i + 1), 0, 3) == 0;
+    int64_t length =
+        empty ? least : PhiloxInteger(seed, static_cast<uint64_t>(2 * i + 2), least, most);
+    if (i == first) length = std::max(least, std::min(longest, rest));
+    at += length;
+    set(i + 1, at);
+  }
+}
+
 }  // namespace
+
+bool FillSizes(const Attrs& attrs, absl::Span<const int64_t> sizes, uint64_t seed, Tensor* t) {
+  if (!t->ok() || (!attrs.elements && !attrs.offsets)) return false;
+  const auto value = [&](Dim d) { return dim::Evaluate(d, sizes).value_or(0); };
+  if (attrs.offsets) {
+    // A longest row that isn't to be exactly so long is drawn.
+    const Dim longest = (*attrs.offsets)[1];
+    const bool exact = !longest.is_constant() && longest != (*attrs.offsets)[0];
+    FillOffsets(seed, value((*attrs.offsets)[0]), value(longest), exact, t);
+    return true;
+  }
+  for (size_t k = 0; k < attrs.elements->size(); ++k) {
+    const int64_t element = value((*attrs.elements)[k]);
+    if (t->dtype() == DType::kI32) {
+      t->data<int32_t>()[k] = static_cast<int32_t>(element);
+    } else {
+      t->data<int64_t>()[k] = element;
+    }
+  }
+  return true;
+}
 
 std::vector<Tensor> SampleInputs(const Graph& graph, absl::Span<const int64_t> sizes, uint64_t seed,
                                  bool integer_valued) {
@@ -122,7 +177,9 @@ std::vector<Tensor> SampleInputs(const Graph& graph, absl::Span<const int64_t> s
     const auto it = indexed.find(graph.inputs[i]);
     // Each input has a stream of its own.
     const Draw draw(seed + (static_cast<uint64_t>(i) << 40), integer_valued);
-    Fill(draw, it == indexed.end() ? std::nullopt : std::optional<int64_t>(it->second), &t);
+    if (!FillSizes(graph.node(graph.inputs[i]).attrs, sizes,
+                   seed + (static_cast<uint64_t>(i) << 40), &t))
+      Fill(draw, it == indexed.end() ? std::nullopt : std::optional<int64_t>(it->second), &t);
     inputs.push_back(std::move(t));
   }
   return inputs;

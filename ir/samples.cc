@@ -380,6 +380,63 @@ Recipes Norm(Op op, DType t) {
   return {{"rank 2", of(2)}, {"rank 3", of(3)}};
 }
 
+// A ragged dim of a + 1 rows with b elements together, none longer than b.
+ValueId Offsets(Maker& m, DType dtype = i64) {
+  return m.Keep([&] {
+    return m.builder().Input("offsets", {dtype, {m.D(0) + 2}}, {.offsets = Shape{m.D(1), m.D(1)}});
+  });
+}
+
+Recipes Segments(Op op, DType t) {
+  if (op == Op::k_segment_ids)
+    return {{"of each position", [=](Maker& m) {
+               const ValueId x = m.In(f32, {m.D(1)});
+               (void)x;
+               return m.Make(op, {Offsets(m, t)});
+             }}};
+  // The axes behind the rows; per_row: an element a row, else packed.
+  const auto of = [=](std::function<Shape(Maker&)> then, bool per_row, Attrs attrs) {
+    return [=](Maker& m) {
+      Shape shape = {per_row ? m.D(0) + 1 : m.D(1)};
+      for (Dim d : then(m)) shape.push_back(d);
+      const ValueId x = m.In(t, shape);
+      if (per_row) m.In(f32, {m.D(1)});
+      return m.Make(op, {x, Offsets(m)}, attrs);
+    };
+  };
+  const auto none = [](Maker&) { return Shape{}; };
+  const auto one = [](Maker& m) { return Shape{m.D(2)}; };
+  const auto two = [](Maker& m) { return Shape{2, m.D(2)}; };
+  if (op == Op::k_segment_rows)
+    return {{"of rank 1", of(none, true, {})}, {"of rank 3", of(two, true, {})}};
+  if (op == Op::k_to_ragged) {
+    return {{"rows of rank 1", of(
+                                   [](Maker& m) {
+                                     return Shape{m.D(1), m.D(2)};
+                                   },
+                                   true, {})},
+            {"with room to spare", of([](Maker& m) { return Shape{m.D(1) + 3}; }, true, {})}};
+  }
+  Attrs attrs;
+  if (op == Op::k_to_padded) attrs.value = 1;
+  Recipes r = {{"packed, rank 1", of(none, false, attrs)},
+               {"packed, rank 2", of(one, false, attrs)},
+               {"packed, rank 3", of(two, false, attrs)}};
+  if (op == Op::k_segment_max) {
+    attrs.value = 7;
+    r.push_back({"with a value for nothing", of(none, false, attrs)});
+  }
+  return r;
+}
+
+Recipes ShapeOf(DType t) {
+  return {{"rank 3",
+           [=](Maker& m) {
+             return m.Make(Op::k_shape_of, {m.In(t, {m.D(0), 3, m.D(1)})});
+           }},
+          {"scalar", [=](Maker& m) { return m.Make(Op::k_shape_of, {m.In(t, {})}); }}};
+}
+
 Recipes Softmax(DType t) {
   const auto along = [t](int64_t axis) {
     return [=](Maker& m) {
@@ -461,6 +518,17 @@ Recipes RecipesOf(Op op, DType t) {
       return Norm(op, t);
     case Op::k_embedding:
       return Embedding(t);
+    case Op::k_shape_of:
+      return ShapeOf(t);
+    case Op::k_segment_ids:
+    case Op::k_segment_sum:
+    case Op::k_segment_max:
+    case Op::k_segment_mean:
+    case Op::k_segment_softmax:
+    case Op::k_segment_rows:
+    case Op::k_to_padded:
+    case Op::k_to_ragged:
+      return Segments(op, t);
     case Op::k_if:
       return If(t);
     default:

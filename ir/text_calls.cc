@@ -50,9 +50,10 @@ bool Fits(const Token& t, T Attrs::*) {
   if constexpr (std::is_same_v<T, bool>) return t.IsName("true") || t.IsName("false");
   if (is_dtype || t.kind == TokenKind::kString) return false;
   if constexpr (std::is_same_v<T, std::vector<int64_t>>) return true;  // [0, 1], or 0 alone
-  if constexpr (std::is_same_v<T, std::optional<Shape>> || std::is_same_v<T, std::vector<Dim>>) {
-    return t.Is("[");
+  if constexpr (std::is_same_v<T, std::optional<Shape>>) {
+    return t.Is("[") || t.kind == TokenKind::kName || t.kind == TokenKind::kValue;
   }
+  if constexpr (std::is_same_v<T, std::vector<Dim>>) return t.Is("[");
   return !t.Is("[");
 }
 
@@ -178,7 +179,17 @@ absl::Status TextParser::Value(std::vector<int64_t>* out) {
   return Expect("]", "at the end of the list");
 }
 
-absl::Status TextParser::Value(std::optional<Shape>* out) { return Value(&out->emplace()); }
+// A list of sizes, or a value whose elements are sizes.
+absl::Status TextParser::Value(std::optional<Shape>* out) {
+  if (token_.Is("[")) return Value(&out->emplace());
+  const Token at = token_;
+  LATHE_ASSIGN_OR_RETURN(const Operand operand, Expression());
+  if (operand.kind != Operand::kValue) {
+    return Fault(at, "a shape is a list of sizes, or a value of whole numbers");
+  }
+  LATHE_ASSIGN_OR_RETURN(*out, ShapeOfValue(at, operand.value));
+  return absl::OkStatus();
+}
 
 absl::Status TextParser::Value(std::vector<Dim>* out) {
   out->clear();

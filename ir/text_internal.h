@@ -47,6 +47,8 @@ class TextParser {
   absl::StatusOr<std::vector<Claim>> ClaimsText();
   // Dims that the text declared; a failed statement's are to be forgotten.
   const std::vector<std::string>& declared() const { return declared_; }
+  // Inputs whose elements became dims; those of a failed statement are to be undone.
+  const std::vector<ValueId>& shape_inputs() const { return shape_inputs_; }
 
  private:
   // The name that a statement gives: `x`, `%7`, `%7 "any name"`.
@@ -79,7 +81,7 @@ class TextParser {
   absl::StatusOr<StatementResult> Assume();
   absl::StatusOr<StatementResult> OutputStatement();
   absl::StatusOr<StatementResult> Definition();
-  absl::StatusOr<StatementResult> Input(const Label& label, const ValueType& type);
+  absl::StatusOr<StatementResult> Input(const Label& label, const ValueType& type, Attrs attrs);
   absl::StatusOr<Label> ReadLabel();
   bool AtLabel() const;
   absl::StatusOr<ValueId> RightHandSide();
@@ -143,6 +145,15 @@ class TextParser {
   absl::Status AtColumn(const Token& start, const absl::Status& s) const;
   absl::Status CheckNames(const DimText& text, bool declare);
   absl::Status DeclareDim(const Token& name);
+
+  // text_data.cc
+  absl::Status RaggedEntry(std::string_view subject, bool declare, Shape* shape);
+  absl::StatusOr<Shape> ShapeOfValue(const Token& at, ValueId v);
+  bool NamesElement(const Token& t);
+  void KnowElements();
+  bool AtInputCall() const;
+  absl::Status InputCall(Attrs* attrs);
+
   absl::StatusOr<Dim> ShapeEntry(std::string_view subject, size_t axis, bool declare);
   absl::Status Constraint(const DimText& text, const std::string& what);
   absl::Status Spec(const DimText& text, size_t first, Dim subject, const std::string& what);
@@ -172,6 +183,7 @@ class TextParser {
   std::vector<absl::flat_hash_map<std::string, ValueId>> scopes_;
   std::vector<std::pair<std::string, ValueId>> named_;  // to be committed
   std::vector<std::string> declared_;
+  std::vector<ValueId> shape_inputs_;
   int depth_ = 0;
 };
 

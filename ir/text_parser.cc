@@ -212,6 +212,7 @@ absl::StatusOr<StatementResult> TextSession::Execute(const StatementText& statem
     return result;
   }
   for (const std::string& name : parser.declared()) state_->dims.erase(name);
+  for (const ValueId v : parser.shape_inputs()) g.node(v).attrs.elements.reset();
   g.body.nodes.resize(nodes);
   g.inputs.resize(inputs);
   g.body.results.resize(results);

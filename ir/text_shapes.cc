@@ -122,6 +122,7 @@ absl::Status TextParser::CheckNames(const DimText& text, bool declare) {
     if (t.kind != TokenKind::kName || t.text == "in" || IsUnknown(t)) continue;
     if (i + 1 < tokens.size() && tokens[i + 1].Is("(")) continue;  // ceildiv, min, max
     if (state_->dims.contains(std::string(t.text))) continue;
+    if (NamesElement(t)) continue;
     if (declare) {
       LATHE_RETURN_IF_ERROR(DeclareDim(t));
       continue;
@@ -182,8 +183,12 @@ absl::Status TextParser::ShapeEntries(std::string_view close, std::string_view s
     if (token_.Is("..") && lexer_.PeekChar() == '.') {
       return Fault(token_, "'...' needs a rank, which nothing gives here: write ? for each axis");
     }
-    LATHE_ASSIGN_OR_RETURN(const Dim d, ShapeEntry(subject, shape->size(), declare));
-    shape->push_back(d);
+    if (token_.Is("~")) {
+      LATHE_RETURN_IF_ERROR(RaggedEntry(subject, declare, shape));
+    } else {
+      LATHE_ASSIGN_OR_RETURN(const Dim d, ShapeEntry(subject, shape->size(), declare));
+      shape->push_back(d);
+    }
     if (!token_.Is(",")) break;
     Next();
   }

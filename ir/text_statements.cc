@@ -175,7 +175,10 @@ absl::StatusOr<StatementResult> TextParser::Definition() {
     const size_t dims_before = declared_.size(), facts_before = facts().facts().size();
     const Token type_at = token_;
     LATHE_ASSIGN_OR_RETURN(type, TypeSpec(label.name, /*declare=*/scopes_.empty()));
-    const bool input = !token_.Is("=") && scopes_.empty();
+    const bool call = scopes_.empty() && AtInputCall();
+    const bool input = scopes_.empty() && (call || !token_.Is("="));
+    Attrs attrs;
+    if (call) LATHE_RETURN_IF_ERROR(InputCall(&attrs));
     if (input && !token_.IsEnd()) return Unexpected("the end of the statement");
     if (!input && declared_.size() > dims_before) {
       return Fault(type_at, absl::StrCat("there is no dim '", declared_[dims_before],
@@ -184,7 +187,7 @@ absl::StatusOr<StatementResult> TextParser::Definition() {
     if (!input && facts().facts().size() > facts_before) {
       return Fault(type_at, "bounds can stand only in the shape of an input");
     }
-    if (input) return Input(label, *type);
+    if (input) return Input(label, *type, std::move(attrs));
   }
   LATHE_RETURN_IF_ERROR(Expect("=", "in a definition"));
   LATHE_ASSIGN_OR_RETURN(const ValueId v, RightHandSide());
@@ -193,9 +196,10 @@ absl::StatusOr<StatementResult> TextParser::Definition() {
   return StatementResult{StatementKind::kValue, label.key, v};
 }
 
-absl::StatusOr<StatementResult> TextParser::Input(const Label& label, const ValueType& type) {
+absl::StatusOr<StatementResult> TextParser::Input(const Label& label, const ValueType& type,
+                                                  Attrs attrs) {
   builder_.set_location(LocationOf(label.at));
-  auto v = builder_.Input(label.name, type);
+  auto v = builder_.Input(label.name, type, std::move(attrs));
   if (!v.ok()) return At(label.at, v.status());
   Bind(label, *v, *v);
   return StatementResult{StatementKind::kInput, label.name, *v};

@@ -20,8 +20,9 @@ using ir::ValueId;
 template <typename Use>
 void ForEachDim(const Graph& graph, const Node& n, const Use& use) {
   for (Dim d : n.type.shape) use(d);
-  if (n.attrs.shape) {
-    for (Dim d : *n.attrs.shape) use(d);
+  for (const auto* shape : {&n.attrs.shape, &n.attrs.elements, &n.attrs.offsets}) {
+    if (!*shape) continue;
+    for (Dim d : **shape) use(d);
   }
   for (const auto* list : {&n.attrs.starts, &n.attrs.limits, &n.attrs.low, &n.attrs.high}) {
     for (Dim d : *list) use(d);
@@ -49,6 +50,7 @@ class Extractor {
   absl::StatusOr<std::unique_ptr<Graph>> Run(absl::Span<const NamedValue> outputs) {
     FindLive(outputs);
     FindUsedSymbols();
+    if (FindDataInputs()) FindUsedSymbols();
     MakeSymbols();
     LATHE_RETURN_IF_ERROR(CopyFacts());
     LATHE_RETURN_IF_ERROR(CopyBlock(from_.body, /*all=*/false));
@@ -83,6 +85,23 @@ class Extractor {
         for (SymbolId s : dim::FreeSymbols(d)) used_[s] = true;
       });
     }
+  }
+
+  // Inputs whose elements give sizes that are used belong to what uses them.
+  bool FindDataInputs() {
+    bool any = false;
+    for (ValueId v : from_.inputs) {
+      const ir::Attrs& attrs = from_.node(v).attrs;
+      Shape given = attrs.elements.value_or(Shape());
+      if (attrs.offsets) given.push_back((*attrs.offsets)[1]);
+      for (Dim d : given) {
+        for (SymbolId s : dim::FreeSymbols(d)) {
+          if (!used_[s] || live_[v]) continue;
+          any = live_[v] = true;
+        }
+      }
+    }
+    return any;
   }
 
   // In the session's order: strategies speak of the first and the second size.
@@ -128,7 +147,10 @@ class Extractor {
 
   absl::StatusOr<ValueId> CopyNode(const Node& n) {
     if (n.op == ir::Op::k_input) {
-      return builder_.Input(n.attrs.name, {n.type.dtype, Copy(n.type.shape)});
+      ir::Attrs attrs;
+      if (n.attrs.elements) attrs.elements = Copy(*n.attrs.elements);
+      if (n.attrs.offsets) attrs.offsets = Copy(*n.attrs.offsets);
+      return builder_.Input(n.attrs.name, {n.type.dtype, Copy(n.type.shape)}, std::move(attrs));
     }
     if (n.op == ir::Op::k_constant) return builder_.Constant(n.attrs.tensor);
     if (n.op == ir::Op::k_if) return CopyIf(n);
@@ -156,6 +178,12 @@ class Extractor {
     const int count = to_->dims()->num_symbols();
     std::vector<bool> shown(static_cast<size_t>(count));
     for (ValueId v : to_->inputs) {
+      for (const auto* data : {&to_->node(v).attrs.elements, &to_->node(v).attrs.offsets}) {
+        if (!*data) continue;
+        for (Dim d : **data) {
+          for (SymbolId s : dim::FreeSymbols(d)) shown[s] = true;
+        }
+      }
       for (Dim axis : to_->type(v).shape) {
         for (SymbolId s : dim::FreeSymbols(axis)) {
           Dim coefficient, rest;

@@ -6,6 +6,7 @@
 #include "absl/strings/str_join.h"
 #include "ir/dim/context.h"
 #include "ir/philox.h"
+#include "ir/samples.h"
 #include "ir/status_macros.h"
 #include "runtime/function_state.h"
 
@@ -103,7 +104,9 @@ absl::StatusOr<std::vector<Tensor>> MakeInputs(const ir::Graph& session,
   std::vector<Tensor> inputs;
   for (size_t i = 0; i < specs.size(); ++i) {
     LATHE_ASSIGN_OR_RETURN(Tensor t, Tensor::Make(specs[i].dtype, shapes[i]));
-    Fill(seed + (StreamOf(session, specs[i].name) << 32), largest, &t);
+    const uint64_t stream = seed + (StreamOf(session, specs[i].name) << 32);
+    const ir::Attrs& attrs = compiled.traced->node(compiled.traced->inputs[i]).attrs;
+    if (!ir::FillSizes(attrs, symbols, stream, &t)) Fill(stream, largest, &t);
     inputs.push_back(std::move(t));
   }
   return inputs;

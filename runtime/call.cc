@@ -92,6 +92,12 @@ absl::Status FunctionState::Bind(absl::Span<const Tensor> inputs, ContextState& 
     const EntryPlan::Axis& a = plan_.bind[s];
     if (a.input >= 0) solve(s, a.offset, a.coefficient);
   }
+  if (plan_.reads_data()) [[unlikely]] {
+    for (size_t i = 0; i < count; ++i)
+      bad |= static_cast<uint64_t>((inputs[i].raw() == nullptr) & (inputs[i].num_elements() != 0));
+    if (bad != 0) return plan_.InputError(inputs);
+    LATHE_RETURN_IF_ERROR(plan_.ReadData(inputs, bound));
+  }
   for (const EntryPlan::Derived& d : plan_.derived) {
     int64_t* slots = context.derive_slots.data();
     std::copy_n(bound, symbols, slots);

@@ -3,6 +3,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "ir/input_data.h"
 #include "ir/status_macros.h"
 #include "runtime/entry_plan.h"
 
@@ -61,6 +62,18 @@ int64_t Extent(absl::Span<const Tensor> inputs, int32_t input, int32_t axis) {
   return inputs[static_cast<size_t>(input)].shape()[static_cast<size_t>(axis)];
 }
 
+// The first row as long as any.
+int64_t LongestRow(const Tensor& offsets) {
+  int64_t row = 0, longest = -1;
+  for (int64_t i = 0; i + 1 < offsets.shape()[0]; ++i) {
+    const int64_t length = ir::IntegerElement(offsets, i + 1) - ir::IntegerElement(offsets, i);
+    if (length <= longest) continue;
+    longest = length;
+    row = i;
+  }
+  return row;
+}
+
 }  // namespace
 
 std::string EntryPlan::Describe(absl::Span<const dim::SymbolId> which,
@@ -68,12 +81,55 @@ std::string EntryPlan::Describe(absl::Span<const dim::SymbolId> which,
   std::string text;
   for (dim::SymbolId s : which) {
     absl::StrAppend(&text, text.empty() ? "" : ", ", symbol_names[s], " = ", values[s]);
+    if (!data_origins[s].empty()) absl::StrAppend(&text, " (", data_origins[s], ")");
     const Axis& a = bind[s];
     if (a.input < 0) continue;
     absl::StrAppend(&text, " (axis ", a.axis, " of input ",
                     inputs[static_cast<size_t>(a.input)].name, ")");
   }
   return text;
+}
+
+absl::Status EntryPlan::ReadData(absl::Span<const Tensor> given, int64_t* values) const {
+  for (const Element& e : elements)
+    values[e.symbol] = ir::IntegerElement(given[static_cast<size_t>(e.input)], e.element);
+  for (const Offsets& o : offsets) {
+    const Tensor& t = given[static_cast<size_t>(o.input)];
+    if (t.shape()[0] < 1) return OffsetsFault(o, t, "no elements, wanted the number of rows + 1");
+    const ir::OffsetsReading reading = ir::ReadOffsets(t);
+    if (reading.fault >= 0) {
+      return ir::OffsetsError(absl::StrCat("input ", inputs[static_cast<size_t>(o.input)].name), t,
+                              reading);
+    }
+    if (o.total.binds) values[o.total.symbol] = reading.total;
+    if (o.longest.binds) values[o.longest.symbol] = reading.longest;
+    const auto wanted = [&](const Offsets::Size& size) {
+      return size.symbol < 0 ? size.value : values[size.symbol];
+    };
+    if (reading.total != wanted(o.total)) {
+      return OffsetsFault(o, t,
+                          absl::StrCat("element ", t.shape()[0] - 1, " is ", reading.total,
+                                       ", wanted ", SizeText(o.total, values)));
+    }
+    if (reading.longest > wanted(o.longest)) {
+      return OffsetsFault(o, t,
+                          absl::StrCat("row ", LongestRow(t), " has ", reading.longest,
+                                       " elements, wanted at most ", SizeText(o.longest, values)));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status EntryPlan::OffsetsFault(const Offsets& o, const Tensor& t,
+                                     const std::string& fault) const {
+  return absl::InvalidArgumentError(absl::StrCat(
+      "input ", inputs[static_cast<size_t>(o.input)].name, " (", TypeText(t), "): ", fault));
+}
+
+std::string EntryPlan::SizeText(const Offsets::Size& size, const int64_t* values) const {
+  if (size.symbol < 0) return absl::StrCat(size.value);
+  const dim::SymbolId s = static_cast<dim::SymbolId>(size.symbol);
+  return Describe({&s, 1}, absl::MakeConstSpan(values, symbols.size()));
 }
 
 absl::Status EntryPlan::InputError(absl::Span<const Tensor> given) const {
@@ -125,6 +181,7 @@ absl::Status EntryPlan::InputError(absl::Span<const Tensor> given) const {
     absl::Status solved = solve(s, bind[s].offset, bind[s].coefficient, "");
     if (!solved.ok()) return solved;
   }
+  if (reads_data()) LATHE_RETURN_IF_ERROR(ReadData(given, values.data()));
   for (const Derived& d : derived) {
     LATHE_ASSIGN_OR_RETURN(const std::vector<int64_t> slots, Run(d.rest, values));
     const size_t s = static_cast<size_t>(d.symbol);
@@ -156,7 +213,8 @@ absl::Status EntryPlan::CheckError(size_t check, absl::Span<const int64_t> value
   const int64_t lhs = slots[static_cast<size_t>(c.lhs_slot)];
   if (c.remainder) {
     amount = absl::StrCat(", remainder ", lhs);
-  } else if (!(c.symbols.size() == 1 && c.lhs == symbol_names[c.symbols[0]])) {
+  } else if (!c.claim.lhs.is_constant() &&
+             !(c.symbols.size() == 1 && c.lhs == symbol_names[c.symbols[0]])) {
     amount = absl::StrCat(", ", c.lhs, " = ", lhs);
   }
   return absl::InvalidArgumentError(absl::StrCat(
@@ -169,7 +227,7 @@ absl::Status EntryPlan::Complete(const std::vector<bool>& given,
   for (size_t s = 0; s < symbols.size(); ++s) {
     if (given[s]) continue;
     values[s] = bind[s].offset;
-    if (bind[s].input >= 0) missing.push_back(symbol_names[s]);
+    if (bind[s].input >= 0 || !data_origins[s].empty()) missing.push_back(symbol_names[s]);
   }
   if (!missing.empty()) {
     return absl::InvalidArgumentError(

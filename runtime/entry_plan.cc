@@ -29,7 +29,8 @@ std::vector<bool> UsedSymbols(const ir::Graph& graph, size_t count) {
     for (ir::ValueId v : block->nodes) {
       const ir::Node& n = graph.node(v);
       use_all(n.type.shape);
-      if (n.attrs.shape) use_all(*n.attrs.shape);
+      for (const auto* shape : {&n.attrs.shape, &n.attrs.elements, &n.attrs.offsets})
+        if (*shape) use_all(**shape);
       use_all(n.attrs.starts);
       use_all(n.attrs.limits);
       use_all(n.attrs.low);
@@ -78,6 +79,7 @@ class PlanMaker {
       plan_.symbol_names.push_back(graph_.dims()->SymbolName(static_cast<SymbolId>(s)));
     }
     plan_.bind.resize(count);
+    plan_.data_origins.resize(count);
     plan_.derives.resize(count);
     plan_.unused.resize(count);
     bound_.resize(count);
@@ -112,13 +114,58 @@ class PlanMaker {
 
   // The plain axes first, then whatever each round makes solvable.
   void BindAll() {
-    for (SymbolId s = 0; s < bound_.size(); ++s) BindFromAxis(s, /*plain=*/true);
+    BindFromElements();
+    for (SymbolId s = 0; s < bound_.size(); ++s) {
+      if (!bound_[s]) BindFromAxis(s, /*plain=*/true);
+    }
+    BindFromOffsets();
     for (bool changed = true; changed;) {
       changed = false;
       for (SymbolId s = 0; s < bound_.size(); ++s) {
         if (bound_[s]) continue;
         changed |= BindFromAxis(s, /*plain=*/false) || BindFromRange(s) || BindFromFacts(s);
       }
+    }
+  }
+
+  void BindFromElements() {
+    for (size_t i = 0; i < graph_.inputs.size(); ++i) {
+      const std::optional<Shape>& elements = graph_.node(graph_.inputs[i]).attrs.elements;
+      if (!elements) continue;
+      for (size_t k = 0; k < elements->size(); ++k) {
+        SymbolId s = 0;
+        if (!dim::IsSymbol((*elements)[k], &s) || bound_[s]) continue;
+        plan_.elements.push_back(
+            {static_cast<int32_t>(s), static_cast<int32_t>(i), static_cast<int32_t>(k)});
+        plan_.data_origins[s] = absl::StrCat("element ", k, " of input ", plan_.inputs[i].name);
+        bound_[s] = true;
+      }
+    }
+  }
+
+  void BindFromOffsets() {
+    for (size_t i = 0; i < graph_.inputs.size(); ++i) {
+      const std::optional<Shape>& sizes = graph_.node(graph_.inputs[i]).attrs.offsets;
+      if (!sizes) continue;
+      const auto size = [&](Dim d, const char* what) {
+        EntryPlan::Offsets::Size from;
+        SymbolId s = 0;
+        if (!dim::IsSymbol(d, &s)) {
+          from.value = d.constant();
+          return from;
+        }
+        from.symbol = static_cast<int32_t>(s);
+        from.binds = !bound_[s];
+        if (from.binds)
+          plan_.data_origins[s] = absl::StrCat(what, " of input ", plan_.inputs[i].name);
+        bound_[s] = true;
+        return from;
+      };
+      EntryPlan::Offsets offsets;
+      offsets.input = static_cast<int32_t>(i);
+      offsets.total = size((*sizes)[0], "last element");
+      offsets.longest = size((*sizes)[1], "longest row");
+      plan_.offsets.push_back(offsets);
     }
   }
 
@@ -270,7 +317,7 @@ class PlanMaker {
 
   bool MayBindNegative(SymbolId s) const {
     const EntryPlan::Axis& a = plan_.bind[s];
-    if (plan_.derives[s]) return true;
+    if (plan_.derives[s] || !plan_.data_origins[s].empty()) return true;
     return a.input >= 0 && (a.coefficient < 0 || a.offset > 0);
   }
 

@@ -37,6 +37,21 @@ struct EntryPlan {
     int32_t coefficient_slot = -1;
     std::string coefficient_text;  // "a"
   };
+  // A symbol that an element of a shape input gives.
+  struct Element {
+    int32_t symbol = 0, input = 0, element = 0;
+  };
+  // The offsets of a ragged dim (ir/ragged.h). A size is the constant `value`, or `symbol`, which
+  // the data give if `binds`, an axis otherwise; then it is checked.
+  struct Offsets {
+    struct Size {
+      int32_t symbol = -1;
+      int64_t value = 0;
+      bool binds = false;
+    };
+    int32_t input = 0;
+    Size total, longest;
+  };
   struct StaticAxis {
     int32_t input = 0, axis = 0;
     int64_t extent = 0;
@@ -63,12 +78,22 @@ struct EntryPlan {
   std::vector<Axis> bind;     // one a symbol
   std::vector<bool> derives;  // one a symbol: it has a row in `derived`
   std::vector<bool> unused;   // one a symbol: nothing needs it; `offset` is a made-up value
+  std::vector<std::string> data_origins;  // one a symbol: "element 0 of input target", or empty
   std::vector<Derived> derived;
+  std::vector<Element> elements;
+  std::vector<Offsets> offsets;
   std::vector<StaticAxis> static_axes;
   std::vector<DimAxis> dim_axes;
   dim::DimProgram check_program, output_program;   // inputs: all symbols
   std::vector<std::vector<int32_t>> output_slots;  // by output and axis, in output_program
   std::vector<Check> checks;  // declared and required facts that a call must satisfy
+
+  // Calls look at elements of inputs before they run.
+  bool reads_data() const { return !elements.empty() || !offsets.empty(); }
+  // Puts the sizes that elements give into `values`, where those from plain axes are already, and
+  // checks offsets. Types, ranks, static extents and pointers are right. The call path's own: it
+  // allocates nothing unless it fails.
+  absl::Status ReadData(absl::Span<const Tensor> inputs, int64_t* values) const;
 
   // "batch = 3 (axis 0 of input x), seq = 7 (axis 1 of input x)" for the symbols given.
   std::string Describe(absl::Span<const dim::SymbolId> which,
@@ -87,6 +112,10 @@ struct EntryPlan {
                             absl::Span<const int64_t> values) const;
   // Which fact `values` violate, by how much, with the symbols' origins.
   absl::Status CheckError(size_t check, absl::Span<const int64_t> values) const;
+
+ private:
+  absl::Status OffsetsFault(const Offsets& o, const Tensor& t, const std::string& fault) const;
+  std::string SizeText(const Offsets::Size& size, const int64_t* values) const;
 };
 
 // FailedPrecondition if some symbol can't be found from the inputs' shapes. A symbol that nothing

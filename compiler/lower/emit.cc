@@ -105,6 +105,11 @@ Reg ElementEmitter::Compute(ValueId v, const Coords& coords) {
     case Op::k_max:
     case Op::k_min:
       return EmitReduction(v, coords);
+    case Op::k_segment_sum:
+    case Op::k_segment_max:
+      return EmitSegmentReduction(n, coords);
+    case Op::k_to_padded:
+      return EmitToPadded(n, coords);
     default: {
       std::vector<Reg> operands;
       for (ValueId o : n.operands) operands.push_back(Emit(o, coords));

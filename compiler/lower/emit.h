@@ -73,6 +73,8 @@ class ElementEmitter {
   kernel::Reg EmitMatMul(const ir::Node& n, const Coords& coords);
   kernel::Reg EmitAttention(const ir::Node& n, const Coords& coords);
   kernel::Reg EmitReduction(ir::ValueId v, const Coords& coords);
+  kernel::Reg EmitSegmentReduction(const ir::Node& n, const Coords& coords);
+  kernel::Reg EmitToPadded(const ir::Node& n, const Coords& coords);
   kernel::Reg EmitArgmax(const ir::Node& n, const Coords& coords);
   Coords ReductionCoords(const ir::Node& n, const Coords& coords) const;
   // `v` at `coords`, touching memory only where `condition` (bool; kNoReg: everywhere) holds.

@@ -224,6 +224,8 @@ class Fuser {
     if (n.op == Op::k_slice || (n.op == Op::k_gather && k == 0)) partly_[o] = true;
     if (IsView(n.op) && partly_[v] && !plan_->buffered[v]) partly_[o] = true;
     if ((n.op == Op::k_gather && k == 0) || (contracts && !IsView(node(o).op))) Need(o);
+    // Its rows begin where the offsets say: nothing composes with that.
+    if (ir::Info(n.op).emission == Emission::kSegment) NeedFromOutside(o);
   }
 
   ValueId UnderReshapes(ValueId v) const {
@@ -346,6 +348,7 @@ class Fuser {
       plan_->items.push_back({FusedItem::kEndIf, -1, v});
     } else if (plan_->buffered[v] && n.op != Op::k_input && n.op != Op::k_constant) {
       Group single;
+      if (ir::Info(n.op).emission == Emission::kSegment) single.kind = GroupKind::kSegment;
       single.anchor = v;
       single.members = single.outputs = {v};
       AddGroup(std::move(single));
@@ -383,6 +386,8 @@ const char* Name(GroupKind kind) {
       return "gemm";
     case GroupKind::kAttention:
       return "attention";
+    case GroupKind::kSegment:
+      return "segment";
     case GroupKind::kIndexCheck:
       return "index check";
   }

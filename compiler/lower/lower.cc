@@ -18,6 +18,9 @@ absl::StatusOr<LoweredKernel> LowerGroup(const LowerContext& c, const Group& gro
     case GroupKind::kAttention:
       lowered = LowerAttention(c, group);
       break;
+    case GroupKind::kSegment:
+      lowered = LowerSegment(c, group);
+      break;
     case GroupKind::kIndexCheck:
       lowered = LowerIndexCheck(c, group);
       break;

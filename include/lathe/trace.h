@@ -10,6 +10,7 @@
 // Operators carry the caller's source line. An error poisons the value, and `finish` returns the
 // first one. A Dim has no conversion to bool: use t.if_(seq > 10, then, otherwise). Elementwise
 // operators broadcast as numpy does; dtypes are never promoted. One thread at a time.
+#include <concepts>
 #include <functional>
 #include <memory>
 #include <source_location>
@@ -137,6 +138,57 @@ struct AttentionOptions {
 Value attention(const Value& q, const Value& k, const Value& v,
                 const AttentionOptions& options = {}, Loc loc = Loc::current());
 
+// -- sizes from data (docs/sizes_from_data.md)
+
+// The dims of `x` as i64[rank].
+Value shape_of(const Value& x, Loc loc = Loc::current());
+// The elements of a small i32 or i64 value as dims: shape arithmetic from shape_of, constants and
+// inputs. An input's elements become the sizes `name.0`, `name.1`, .. that a call reads from it.
+Shape element_dims(const Value& v, Loc loc = Loc::current());
+// Of a value with one element.
+Dim element_dim(const Value& v, Loc loc = Loc::current());
+// The target as a value, i32 or i64[rank]: its elements are sizes.
+template <std::same_as<Value> V>
+Value reshape(const Value& x, const V& target, Loc loc = Loc::current()) {
+  return reshape(x, element_dims(target, loc), loc);
+}
+template <std::same_as<Value> V>
+Value broadcast_to(const Value& x, const V& target, Loc loc = Loc::current()) {
+  return broadcast_to(x, element_dims(target, loc), loc);
+}
+
+// A ragged dim: rows of different lengths, one behind the other without padding. Made by
+// Trace::ragged. A value with it is packed, [total, ..], and whatever doesn't look along a row is
+// written as on any dense value: elementwise ops, matmul, norms, softmax over a later axis.
+class Ragged {
+ public:
+  Dim batch() const { return batch_; }               // rows
+  Dim total() const { return total_; }               // elements of all rows together
+  Dim max() const { return max_; }                   // of the longest row
+  const Value& offsets() const { return offsets_; }  // [batch + 1]: where each row starts
+
+ private:
+  friend class Trace;
+  Ragged(Dim batch, Dim total, Dim longest, Value offsets)
+      : batch_(batch), total_(total), max_(longest), offsets_(offsets) {}
+  Dim batch_, total_, max_;
+  Value offsets_;
+};
+
+// Along each row of packed [total, ..]; the result is [batch, ..]. Over a row without elements the
+// sum is 0, the mean NaN, the maximum `empty`.
+Value sum(const Value& x, const Ragged& rows, Loc loc = Loc::current());
+Value mean(const Value& x, const Ragged& rows, Loc loc = Loc::current());
+Value max(const Value& x, const Ragged& rows, Loc loc = Loc::current());  // the type's least value
+Value max(const Value& x, const Ragged& rows, double empty, Loc loc = Loc::current());
+Value softmax(const Value& x, const Ragged& rows, Loc loc = Loc::current());
+// [batch, ..] -> [total, ..]: each row's element for all of its positions.
+Value spread(const Value& per_row, const Ragged& rows, Loc loc = Loc::current());
+// [total, ..] -> [batch, max, ..], `value` behind the end of each row, and back from an axis 1 of
+// max or more.
+Value to_padded(const Value& x, const Ragged& rows, double value = 0, Loc loc = Loc::current());
+Value to_ragged(const Value& x, const Ragged& rows, Loc loc = Loc::current());
+
 class Trace {
  public:
   explicit Trace(const std::string& name);
@@ -156,6 +208,13 @@ class Trace {
   Value input(const std::string& name, const std::string& spec, Loc loc = Loc::current());
   // Axes of which nothing is known get sizes named after the input and the axis: x_d1.
   Value input(const std::string& name, DType dtype, const PartialShape& shape,
+               Loc loc = Loc::current());
+  // A ragged dim. It makes the input `<name>.offsets`, dtype[batch + 1], which stands in the call
+  // before the tensors traced after it; `bounds` are facts about the longest row: "<= 8192".
+  Ragged ragged(const std::string& name, Dim batch, const std::string& bounds = "",
+                DType dtype = i64, Loc loc = Loc::current());
+  // A packed tensor, dtype[rows.total(), then..].
+  Value input(const std::string& name, DType dtype, const Ragged& rows, const Shape& then,
               Loc loc = Loc::current());
   Value constant(const Tensor& t, Loc loc = Loc::current());  // shares the tensor's buffer
   Value scalar(DType dtype, double value, Loc loc = Loc::current());

@@ -40,6 +40,7 @@ class Generator : public RandomPool {
         {6, &Generator::Normalize}, {6, &Generator::MatMul},    {5, &Generator::Products},
         {3, &Generator::Attention}, {2, &Generator::Embedding}, {4, &Generator::If},
         {4, &Generator::Source},    {3, &Generator::Again},     {3, &Generator::Split},
+        {5, &Generator::Ragged},
     };
     int total = 0;
     for (const Choice& c : kChoices) total += c.weight;
@@ -497,6 +498,8 @@ class Generator : public RandomPool {
     const size_t i = Pick([](const ir::ValueType& t) { return t.rank() >= 1; });
     if (None(i)) return false;
     Attrs attrs;
+    if (random_.Percent(15))
+      return Keep(b_.Create(Op::k_shape_of, {pool_[i].id}), static_cast<double>(kMostElements));
     const int64_t kind = random_.Below(options_.integer_valued ? 2 : 3);
     if (kind == 0) {
       attrs.dim = random_.Percent(50) ? Symbol() : Symbol() * 2 + 1;
@@ -528,6 +531,57 @@ class Generator : public RandomPool {
     if (!twin.ok()) return false;
     if (n.type.dtype == bool_) return Keep(b_.Binary(Op::k_and, pool_[i].id, *twin), 1);
     return Keep(b_.Binary(Op::k_add, pool_[i].id, *twin), 2 * pool_[i].bound);
+  }
+
+  // A packed value of the one ragged dim, made on the first use; or one of an element a row.
+  size_t PickRows(Dim first, int rank) {
+    return Pick([&](const ir::ValueType& t) { return t.rank() >= rank && t.shape[0] == first; });
+  }
+
+  bool Ragged() {
+    if (!ragged_) {
+      const absl::StatusOr<ir::RaggedDim> made =
+          ir::DeclareRagged(b_, "r", Symbol(), "", {"fuzz", ""}, random_.Of({i32, i64}));
+      if (!made.ok()) return false;
+      ragged_ = *made;
+      Shape shape = {made->total};
+      if (random_.Percent(70)) shape.push_back(random_.Of<int64_t>({1, 3, 4}));
+      return AddInput(InputType(), shape);
+    }
+    const ValueId offsets = ragged_->offsets;
+    const double rows = 8;
+    switch (random_.Below(8)) {
+      case 0:
+        return Keep(b_.Create(Op::k_segment_ids, {offsets}), rows);
+      case 1: {
+        const size_t i = PickRows(ragged_->batch, 1);
+        return !None(i) &&
+               Keep(b_.Create(Op::k_segment_rows, {pool_[i].id, offsets}), pool_[i].bound);
+      }
+      case 2: {
+        const size_t i = PickRows(ragged_->batch, 2);
+        return !None(i) && Type(i).shape[1] == ragged_->longest &&
+               Keep(b_.Create(Op::k_to_ragged, {pool_[i].id, offsets}), pool_[i].bound);
+      }
+      case 3: {
+        const size_t i = PickRows(ragged_->total, 1);
+        Attrs attrs;
+        attrs.value = 1;
+        return !None(i) && Keep(b_.Create(Op::k_to_padded, {pool_[i].id, offsets}, attrs),
+                                std::max(1.0, pool_[i].bound));
+      }
+      default:
+        break;
+    }
+    const size_t i = PickRows(ragged_->total, 1);
+    if (None(i) || Type(i).dtype == bool_) return false;
+    Op op = random_.Of({Op::k_segment_sum, Op::k_segment_max});
+    Attrs attrs;
+    if (IsFloat(Type(i).dtype) && !options_.integer_valued && random_.Percent(50))
+      op = random_.Of({Op::k_segment_mean, Op::k_segment_softmax});
+    if (op == Op::k_segment_max) attrs.value = -2;
+    const double bound = pool_[i].bound * (op == Op::k_segment_sum ? rows : 1) + 2;
+    return Keep(b_.Create(op, {pool_[i].id, offsets}, attrs), bound);
   }
 
   // Cuts a value in two and joins the parts in either order.

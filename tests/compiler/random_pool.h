@@ -3,12 +3,14 @@
 // that were made, each with a bound of its size. Internal to random_graph.cc.
 #include <algorithm>
 #include <initializer_list>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "ir/builder.h"
+#include "ir/ragged.h"
 #include "tests/compiler/random_graph.h"
 
 namespace lathe::fuzz {
@@ -245,6 +247,7 @@ class RandomPool {
   Graph graph_;
   Builder b_;
   std::vector<Dim> symbols_;
+  std::optional<ir::RaggedDim> ragged_;
   std::vector<Pooled> pool_;
 };
 

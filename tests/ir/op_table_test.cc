@@ -20,7 +20,7 @@ using ::testing::HasSubstr;
 // The values that the examples of the rows use.
 constexpr std::string_view kPreamble[] = {
     "dim n in 1..64", "dim batch in 1..64", "x: f32[n, 4]", "k: i64[n, 4]",
-    "p: bool[n, 4]",  "w: f32[4, 8]",       "w4: f32[4]",
+    "p: bool[n, 4]",  "w: f32[4, 8]",       "w4: f32[4]",   "r: f32[batch, ~seq, 4]",
 };
 
 bool Blesses() {

@@ -21,9 +21,9 @@ constexpr DType kTypes[] = {DType::kBool, DType::kI32, DType::kI64, DType::kF32,
 // Ops whose results on whole numbers are exact.
 bool IsExact(Op op) {
   static const std::set<std::string_view> kInexact{
-      "exp",        "log",      "sqrt",      "rsqrt",  "tanh", "erf",  "sin",
-      "cos",        "sigmoid",  "silu",      "gelu",   "div",  "mean", "softmax",
-      "layer_norm", "rms_norm", "attention", "random", "prod"};
+      "exp",        "log",      "sqrt",      "rsqrt",  "tanh", "erf",          "sin",
+      "cos",        "sigmoid",  "silu",      "gelu",   "div",  "mean",         "softmax",
+      "layer_norm", "rms_norm", "attention", "random", "prod", "segment_mean", "segment_softmax"};
   return !kInexact.contains(ir::Name(op));
 }
 
