@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "ir/ragged.h"
+#include "ir/hint.h"
 #include "ir/shape_rules.h"
 
 namespace lathe::ir {
@@ -21,7 +22,7 @@ absl::StatusOr<Dim> BroadcastDims(InferContext& c, Dim n, Dim m) {
   const std::string why =
       absl::StrCat(n.ToString(), " and ", m.ToString(), " must be equal, or one of them 1");
   if (n.is_constant() && m.is_constant())
-    return c.Error(absl::StrCat("found ", n.ToString(), " and ", m.ToString(), "; ", why));
+    return WithHint(c.Error(why), {Hint::Kind::kDims, n.ToString(), m.ToString()});
   if (KnownEq(c, n, m)) return n.is_constant() ? n : m.is_constant() ? m : n;
   if (KnownEq(c, n, 1)) return m;
   if (KnownEq(c, m, 1)) return n;
@@ -44,7 +45,7 @@ absl::StatusOr<Dim> BroadcastDims(InferContext& c, Dim n, Dim m) {
     const bool positive = KnownLe(c, 1, n) && KnownLe(c, 1, m);
     result = positive ? Max(n, m) : Max(n, m) * Min(1, Min(n, m));
   }
-  if (absl::Status s = c.Require(claim, why); !s.ok()) return s;
+  if (absl::Status s = c.Require(claim, why, Eq(n, m).ToString()); !s.ok()) return s;
   return result;
 }
 
@@ -66,7 +67,12 @@ absl::StatusOr<Shape> BroadcastShapes(InferContext& c, absl::Span<const Shape> s
     const size_t offset = rank - shape.size();
     for (size_t i = 0; i < shape.size(); ++i) {
       absl::StatusOr<Dim> d = BroadcastDims(c, result[offset + i], shape[i]);
-      if (!d.ok()) return d.status();
+      if (!d.ok()) {
+        // The two shapes; the message's own place and op stay in front.
+        const std::string text(d.status().message());
+        return WithMessage(d.status(),
+                           absl::StrCat(text, " (axis ", i, " of ", ToString(shape), ")"));
+      }
       result[offset + i] = *d;
     }
   }
@@ -118,7 +124,8 @@ absl::StatusOr<ValueId> Builder::MatMul(ValueId a, ValueId b) {
     if (v >= graph_->num_nodes())
       return c.Error(absl::StrCat("operand ", graph_->ValueName(v), " is no value of this graph"));
     if (graph_->type(v).rank() == 0)
-      return c.Error("an operand is a scalar; wanted rank 1 or more");
+      return WithHint(c.Error("an operand is a scalar; wanted rank 1 or more, or * for a product"),
+                      {Hint::Kind::kWord, "*", ""});
   }
   const bool a_is_row = graph_->type(a).rank() == 1, b_is_column = graph_->type(b).rank() == 1;
   const auto reshaped = [&](ValueId* v, Shape shape) {

@@ -172,7 +172,8 @@ absl::Status Builder::OpenIf(const Claim& claim) {
   open_ifs_.reserve(kMaxBlockDepth);  // so that pointers to blocks stay valid
   open_ifs_.push_back(std::move(n));
   stack_.push_back(&open_ifs_.back().blocks[0]);
-  sides_.push_back(SideOf(*graph_, sides_.empty() ? nullptr : &sides_.back(), claim, true));
+  sides_.push_back(SideOf(*graph_, sides_.empty() ? nullptr : &sides_.back(), claim, true,
+                          location_.ToString()));
   return absl::OkStatus();
 }
 
@@ -183,8 +184,8 @@ absl::Status Builder::Else(ValueId then_result) {
   n.blocks[0].results = {then_result};
   stack_.back() = &n.blocks[1];
   sides_.pop_back();
-  sides_.push_back(
-      SideOf(*graph_, sides_.empty() ? nullptr : &sides_.back(), *n.attrs.claim, false));
+  sides_.push_back(SideOf(*graph_, sides_.empty() ? nullptr : &sides_.back(), *n.attrs.claim, false,
+                          location_.ToString()));
   return absl::OkStatus();
 }
 

@@ -25,8 +25,9 @@ struct Side {
 };
 
 // What is known where one side of an `if` on `claim` runs; `outer` is the side around the `if`, or
-// null.
-Side SideOf(const Graph& graph, const Side* outer, const Claim& claim, bool then_side);
+// null. `where` is the place of the `if`.
+Side SideOf(const Graph& graph, const Side* outer, const Claim& claim, bool then_side,
+            const std::string& where = "");
 
 struct InferContext {
   Graph* graph;
@@ -38,8 +39,13 @@ struct InferContext {
   bool Known(const Claim& claim) const;
   // Known: nothing happens. Never true: an error. Otherwise a fact of standing `required` is added,
   // checked at entry; inside an `if` it is weakened to "if the side is taken, then the claim".
-  absl::Status Require(const Claim& claim, const std::string& why);
+  // `declare`, if not empty, is a simpler claim that the user might declare to have it known.
+  absl::Status Require(const Claim& claim, const std::string& why, const std::string& declare = "");
   absl::Status Error(const std::string& message) const;  // prefixed with op, name and location
+
+ private:
+  absl::Status NeverHolds(const Claim& claim, const std::string& why,
+                          const dim::Source& source) const;
 };
 
 class Builder {
@@ -78,6 +84,9 @@ class Builder {
   absl::StatusOr<ValueId> Reshape(ValueId v, Shape target);
   // One axis of a slice as in numpy: start/limit clamp, negatives count from the end.
   absl::StatusOr<ValueId> Slice(ValueId v, int64_t axis, Dim start, Dim limit, int64_t step = 1);
+  // Position `index` of one axis, kept with extent 1; a negative number counts from the end. It
+  // doesn't clamp: 0 <= index < extent is required.
+  absl::StatusOr<ValueId> Index(ValueId v, int64_t axis, Dim index);
 
   // if: OpenIf, build the then-side, Else(), build the other, CloseIf. Inside a side its condition
   // (or the negation) counts as known.

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "ir/hint.h"
 #include "ir/shape_rules.h"
 
 namespace lathe::ir {
@@ -106,8 +107,10 @@ absl::Status CheckAttrs(const InferContext& c) {
                          spec.name == "steps" || spec.name == "low" || spec.name == "high";
     if (!spec.required || is_list || std::find(set.begin(), set.end(), spec.name) != set.end())
       continue;
-    return c.Error(
+    const absl::Status error = c.Error(
         absl::StrCat("lacks the attribute '", std::string(spec.name), "'; wanted ", names()));
+    const std::string value = spec.name == "dtype" ? "f32" : spec.name == "epsilon" ? "1e-5" : "0";
+    return WithHint(error, {Hint::Kind::kAttr, std::string(spec.name), value});
   }
   return absl::OkStatus();
 }
@@ -142,7 +145,8 @@ absl::Status InferContext::Error(const std::string& message) const {
   return ErrorAt(*node, absl::StatusCode::kInvalidArgument, message);
 }
 
-absl::Status InferContext::Require(const Claim& claim, const std::string& why) {
+absl::Status InferContext::Require(const Claim& claim, const std::string& why,
+                                   const std::string& declare) {
   for (Dim d : {claim.lhs, claim.rhs}) {
     if (!d.ok()) {
       return ErrorAt(*node, absl::StatusCode::kOutOfRange,
@@ -154,17 +158,35 @@ absl::Status InferContext::Require(const Claim& claim, const std::string& why) {
     return ErrorAt(*node, absl::StatusCode::kFailedPrecondition,
                    absl::StrCat(why, ": ", claim.ToString(), " is not among the facts"));
   }
-  if (AlwaysFalse(*this, claim))
-    return Error(absl::StrCat(why, ": ", claim.ToString(), " never holds"));
-  const Claim added = side == nullptr ? claim : Implication(side->conditions, claim);
   const dim::Source source{absl::StrCat(std::string(Name(node->op)), ": ", why),
-                           node->location.ToString()};
+                           node->location.ToString(), declare};
+  if (AlwaysFalse(*this, claim)) return NeverHolds(claim, why, source);
+  const Claim added = side == nullptr ? claim : Implication(side->conditions, claim);
   absl::StatusOr<dim::FactId> id = graph->facts().Add(added, dim::Standing::kRequired, source);
   if (id.ok()) return absl::OkStatus();
   return ErrorAt(*node, id.status().code(), absl::StrCat(why, ": ", Text(id.status())));
 }
 
-Side SideOf(const Graph& graph, const Side* outer, const Claim& claim, bool then_side) {
+// What the facts, with the conditions of the sides around, say against the claim.
+absl::Status InferContext::NeverHolds(const Claim& claim, const std::string& why,
+                                      const dim::Source& source) const {
+  const std::string never = absl::StrCat(why, ": ", claim.ToString(), " never holds");
+  const bool constants = claim.lhs.is_constant() && claim.rhs.is_constant();
+  if (constants && claim.relation == Relation::kEq) {
+    return WithHint(Error(never), {Hint::Kind::kDims, claim.lhs.ToString(), claim.rhs.ToString()});
+  }
+  if (constants) return Error(never);
+  dim::FactSet facts = side != nullptr && side->facts ? *side->facts : graph->facts();
+  const absl::Status conflict = facts.Add(claim, dim::Standing::kRequired, source).status();
+  const absl::Status error =
+      Error(conflict.ok() ? never : absl::StrCat(never, "; ", Text(conflict)));
+  if (side == nullptr) return error;
+  return WithHint(error, {Hint::Kind::kCondition,
+                          source.declare.empty() ? claim.ToString() : source.declare, ""});
+}
+
+Side SideOf(const Graph& graph, const Side* outer, const Claim& claim, bool then_side,
+            const std::string& where) {
   Side side;
   if (outer != nullptr) side = *outer;
   if (!side.facts) side.facts = graph.facts();
@@ -177,7 +199,8 @@ Side SideOf(const Graph& graph, const Side* outer, const Claim& claim, bool then
   for (const Claim& condition : conditions) {
     side.conditions.push_back(condition);
     // A side that is never taken has a contradiction here; leaving it out only leaves less known.
-    side.facts->Add(condition, dim::Standing::kDeclared, {"the condition of if", ""}).IgnoreError();
+    side.facts->Add(condition, dim::Standing::kDeclared, {"the condition of if", where})
+        .IgnoreError();
   }
   return side;
 }

@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "absl/strings/str_cat.h"
+#include "ir/hint.h"
 #include "ir/op_rows.h"
 #include "ir/shape_rules.h"
 #include "ir/volumes.h"
@@ -66,9 +67,10 @@ int64_t LastAxis(const Builder& b, ValueId v) { return b.graph()->type(v).rank()
 
 absl::Status InferMean(InferContext& c) {
   if (IsInt(c.operand(0).dtype)) {
-    return c.Error(
-        absl::StrCat("the mean of ", Name(c.operand(0).dtype),
-                     " elements is not defined; cast them first, as in cast(x, dtype=f32)"));
+    return WithHint(c.Error(absl::StrCat("the mean of ", Name(c.operand(0).dtype),
+                                         " elements is not defined; cast them first, as in "
+                                         "cast(x, dtype=f32)")),
+                    {Hint::Kind::kWrap, "cast(", ", dtype=f32)", 0});
   }
   if (absl::Status s = CheckDTypes(c); !s.ok()) return s;
   const ValueType& x = c.operand(0);

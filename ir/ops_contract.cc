@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
+#include "ir/hint.h"
 #include "ir/op_rows.h"
 #include "ir/reference/evaluators.h"
 #include "ir/shape_rules.h"
@@ -30,8 +31,10 @@ absl::Status RequireMatmul(InferContext& c) {
   if (absl::Status s = RequireEqualShapes(
           c, {a.back()}, {b[b.size() - 2]},
           absl::StrCat("the inner dims of ", ToString(a), " and ", ToString(b), " are equal"));
-      !s.ok())
-    return s;
+      !s.ok()) {
+    const bool transposed = b.size() == 2 && KnownEq(c, a.back(), b.back());
+    return transposed ? WithFirstHint(s, {Hint::Kind::kWrap, "permute(", ", axes=[1, 0])", 1}) : s;
+  }
   if (b.size() == 2) return absl::OkStatus();
   return RequireEqualShapes(
       c, BatchOf(a), BatchOf(b),

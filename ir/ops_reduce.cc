@@ -1,5 +1,6 @@
 // Rows of the reductions.
 #include "absl/strings/str_cat.h"
+#include "ir/hint.h"
 #include "ir/op_rows.h"
 #include "ir/reference/evaluators.h"
 #include "ir/shape_rules.h"
@@ -40,7 +41,13 @@ absl::Status RequireNonEmpty(InferContext& c) {
   const std::string why =
       absl::StrCat("the extremum of an empty axis of ", c.operand(0).ToString(), " is undefined");
   const Dim results = Volume(c.node->type.shape);
-  if (KnownLe(c, 1, results)) return c.Require(extent >= 1, why);
+  if (KnownLe(c, 1, results)) {
+    const absl::Status required = c.Require(extent >= 1, why);
+    if (required.ok()) return required;
+    if (c.node->attrs.axis) return WithHint(required, {Hint::Kind::kDims, "0", "1"});
+    const bool largest = c.node->op == Op::k_max;
+    return WithHint(required, {Hint::Kind::kAttr, "value", largest ? "-inf" : "inf"});
+  }
   return c.Require(Eq(Max(0, 1 - extent) * results, 0), why);
 }
 

@@ -1,6 +1,7 @@
 // Rows of the ops that have no operands.
 #include "absl/strings/str_cat.h"
 #include "ir/input_data.h"
+#include "ir/hint.h"
 #include "ir/op_rows.h"
 #include "ir/reference/evaluators.h"
 #include "ir/shape_rules.h"
@@ -121,8 +122,9 @@ absl::Status InferRandom(InferContext& c) {
   const Attrs& a = c.node->attrs;
   if (absl::Status s = CheckResultDType(c, *a.dtype); !s.ok()) return s;
   if (a.distribution != "uniform" && a.distribution != "normal") {
-    return c.Error(
-        absl::StrCat("distribution is '", a.distribution, "'; wanted 'uniform' or 'normal'"));
+    return WithHint(c.Error(absl::StrCat("distribution is '", a.distribution,
+                                         "'; wanted 'uniform' or 'normal'")),
+                    {Hint::Kind::kAttr, "distribution", "\"uniform\""});
   }
   c.node->type = {*a.dtype, *a.shape};
   return absl::OkStatus();

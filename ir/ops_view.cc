@@ -2,6 +2,8 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "ir/hint.h"
 #include "ir/op_rows.h"
 #include "ir/reference/evaluators.h"
 #include "ir/shape_rules.h"
@@ -12,8 +14,12 @@ namespace {
 
 absl::Status CheckLength(const InferContext& c, size_t found, std::string_view attr, int rank) {
   if (found == static_cast<size_t>(rank)) return absl::OkStatus();
-  return c.Error(absl::StrCat(std::string(attr), " has ", found, " entries; wanted ", rank,
-                              ", the operand's rank"));
+  const absl::Status error = c.Error(absl::StrCat(
+      std::string(attr), " has ", found, " entries; wanted ", rank, ", the operand's rank"));
+  std::vector<int64_t> identity;
+  for (int i = 0; i < rank; ++i) identity.push_back(attr == "axes" ? i : attr == "steps" ? 1 : 0);
+  return WithHint(error, {Hint::Kind::kAttr, std::string(attr),
+                          absl::StrCat("[", absl::StrJoin(identity, ", "), "]")});
 }
 
 absl::Status InferBroadcast(InferContext& c) {
@@ -53,8 +59,9 @@ absl::Status RequireBroadcast(InferContext& c) {
   for (size_t i = 0; i < a.axes.size(); ++i) {
     const Dim n = x.shape[i], m = (*a.shape)[a.axes[i]];
     if (n == Dim(1) || KnownEq(c, n, m) || KnownEq(c, n, 1)) continue;
-    const std::string why =
+    std::string why =
         absl::StrCat("axis ", i, " of ", x.ToString(), " must be ", m.ToString(), " or 1");
+    std::string declare = Eq(n, m).ToString();
     Claim claim = Eq((n - m) * (n - 1), 0);
     if (m.is_constant()) {
       claim = m.constant() == 1
@@ -64,8 +71,11 @@ absl::Status RequireBroadcast(InferContext& c) {
       claim = Eq(n, m);
     } else if (const std::optional<Dim> other = PartnerInBroadcast(n, m)) {
       claim = Eq((n - *other) * (n - 1) * (*other - 1), 0);
+      declare = Eq(n, *other).ToString();
+      why = absl::StrCat(n.ToString(), " and ", other->ToString(),
+                         " must be equal, or one of them 1");
     }
-    if (absl::Status s = c.Require(claim, why); !s.ok()) return s;
+    if (absl::Status s = c.Require(claim, why, declare); !s.ok()) return s;
   }
   return absl::OkStatus();
 }
@@ -86,9 +96,19 @@ absl::Status RequireReshape(InferContext& c) {
     return ErrorAt(*c.node, absl::StatusCode::kOutOfRange,
                    absl::StrCat(why, ", and one overflows"));
   Cancel(&a, &b);
-  if (a.symbolic.empty() && b.symbolic.empty() && a.constant != b.constant)
-    return c.Error(absl::StrCat(why, "; ", a.constant, " and ", b.constant,
-                                " remain when common factors are left out"));
+  if (a.symbolic.empty() && b.symbolic.empty() && a.constant != b.constant) {
+    absl::Status error = c.Error(absl::StrCat(why, "; ", a.constant, " and ", b.constant,
+                                              " remain when common factors are left out"));
+    for (size_t i = to.size(); i-- > 0;) {  // one extent may be left to follow from the others
+      Shape open = to;
+      open[i] = -1;
+      error = WithHint(error, {Hint::Kind::kAttr, "shape", ToString(open)});
+    }
+    return error;
+  }
+  if (const std::optional<Claim> division = MissingDivision(from, to)) {
+    return c.Require(*division, why);
+  }
   return c.Require(Eq(Volume(from), Volume(to)), why);
 }
 
@@ -166,7 +186,8 @@ absl::Status RequirePad(InferContext& c) {
     for (Dim amount : {a.low[i], a.high[i]}) {
       if (KnownLe(c, 0, amount)) continue;
       const std::string why = absl::StrCat("padding of axis ", i, " may not be negative");
-      if (absl::Status s = c.Require(amount >= 0, why); !s.ok()) return s;
+      if (absl::Status s = c.Require(amount >= 0, why); !s.ok())
+        return WithHint(s, {Hint::Kind::kNumber, amount.ToString(), "0"});
     }
   }
   return absl::OkStatus();
@@ -181,8 +202,15 @@ absl::Status InferConcat(InferContext& c) {
   for (size_t i = 1; i < c.node->operands.size(); ++i) {
     const ValueType& x = c.operand(i);
     if (x.rank() != first.rank()) {
-      return c.Error(absl::StrCat("operands 0 and ", i, " have ranks ", first.rank(), " and ",
-                                  x.rank(), "; wanted one rank"));
+      // The lower one gets an axis in front, where its other dims may fit.
+      const bool first_lower = first.rank() < x.rank();
+      Shape shape = first_lower ? first.shape : x.shape;
+      shape.insert(shape.begin(), 1);
+      return WithHint(
+          c.Error(absl::StrCat("operands 0 and ", i, " have ranks ", first.rank(), " and ",
+                               x.rank(), "; wanted one rank")),
+          {Hint::Kind::kWrap, "reshape(", absl::StrCat(", shape=", ToString(shape), ")"),
+           first_lower ? 0 : static_cast<int>(i)});
     }
     c.node->type.shape[axis] += x.shape[axis];
   }

@@ -3,11 +3,26 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "ir/hint.h"
 #include "ir/shape_rules.h"
 #include "ir/volumes.h"
 
 namespace lathe::ir {
 namespace {
+
+// Offers an extent of the target that divides what is there to be divided.
+absl::Status DoesNotDivide(const InferContext& c, const std::string& quotient, int64_t total,
+                           const Shape& rest) {
+  absl::Status error =
+      c.Error(absl::StrCat(quotient, " without remainder: ", ToString(rest), " doesn't divide it"));
+  for (Dim d : rest) {
+    if (!d.is_constant()) continue;
+    int64_t fits = std::min(d.constant(), std::abs(total));
+    while (fits > 1 && total % fits != 0) --fits;
+    error = WithHint(error, {Hint::Kind::kNumber, d.ToString(), absl::StrCat(fits)});
+  }
+  return error;
+}
 
 // The extent that -1 stands for: the element count of `from` divided by the rest of the target.
 // What cancels does so for every size; what remains must divide.
@@ -21,9 +36,13 @@ absl::StatusOr<Dim> SolveMissing(InferContext& c, const Shape& from, const Shape
     return ErrorAt(*c.node, absl::StatusCode::kOutOfRange,
                    absl::StrCat(quotient(), ", and one of them overflows"));
   if (divisor.constant == 0)
-    return c.Error(absl::StrCat(quotient(), ", which is 0; give the extent instead of -1"));
+    return WithHint(
+        c.Error(absl::StrCat(quotient(), ", which is 0; give the extent instead of -1")),
+        {Hint::Kind::kNumber, "-1", "1"});
   Cancel(&total, &divisor);
   const Dim a = total.Product(), b = divisor.Product();
+  if (a.is_constant() && b.is_constant() && a.constant() % b.constant() != 0)
+    return DoesNotDivide(c, quotient(), a.constant(), rest);
   if (b == Dim(1)) return a;
   if (!b.is_constant()) {
     if (absl::Status s = c.Require(Ne(b, 0), absl::StrCat(quotient(), ", which may not be 0"));
@@ -66,11 +85,14 @@ absl::StatusOr<ValueId> Builder::Reshape(ValueId v, Shape target) {
   for (Dim& d : target) {
     if (d != Dim(-1)) {
       if (d.is_constant() && d.constant() < 0)
-        return c.Error(absl::StrCat("the target ", ToString(target), " has the extent ",
-                                    d.constant(), "; wanted >= 0, or -1 once"));
+        return WithHint(c.Error(absl::StrCat("the target ", ToString(target), " has the extent ",
+                                             d.constant(), "; wanted >= 0, or -1 once")),
+                        {Hint::Kind::kNumber, d.ToString(), "-1"});
       rest.push_back(d);
     } else if (missing != nullptr) {
-      return c.Error(absl::StrCat("the target ", ToString(target), " has -1 twice; wanted once"));
+      return WithHint(
+          c.Error(absl::StrCat("the target ", ToString(target), " has -1 twice; wanted once")),
+          {Hint::Kind::kNumber, "-1", "1"});
     } else {
       missing = &d;
     }
@@ -109,6 +131,40 @@ absl::StatusOr<ValueId> Builder::Slice(ValueId v, int64_t axis, Dim start, Dim l
   attrs.starts[axis] = start;
   attrs.limits[axis] = limit;
   attrs.steps[axis] = step;
+  return Create(Op::k_slice, {v}, std::move(attrs));
+}
+
+absl::StatusOr<ValueId> Builder::Index(ValueId v, int64_t axis, Dim index) {
+  Node n{.op = Op::k_slice, .operands = {v}};
+  n.location = location_;
+  InferContext c = Context(&n);
+  if (v >= graph_->num_nodes())
+    return c.Error(absl::StrCat(graph_->ValueName(v), " is no value of this graph"));
+  const Shape shape = graph_->type(v).shape;
+  if (absl::Status s = NormalizeAxis(c, &axis, static_cast<int>(shape.size())); !s.ok()) return s;
+  const Dim extent = shape[axis];
+  const std::string why = absl::StrCat("index ", index.ToString(), " is outside of axis ", axis,
+                                       " of ", ToString(shape));
+  const Dim given = index;
+  if (index.is_constant() && index.constant() < 0) index += extent;
+  if (extent.is_constant() && index.is_constant() &&
+      (index.constant() < 0 || index.constant() >= extent.constant())) {
+    const int64_t last = extent.constant() - 1;
+    return WithHint(
+        c.Error(absl::StrCat(why, "; wanted ", -extent.constant(), "..", last)),
+        {Hint::Kind::kNumber, given.ToString(), absl::StrCat(index.constant() < 0 ? 0 : last)});
+  }
+  for (const Claim& claim : {Claim(0 <= index), Claim(index < extent)}) {
+    if (absl::Status s = c.Require(claim, why); !s.ok()) return s;
+  }
+  Attrs attrs;
+  for (Dim d : shape) {
+    attrs.starts.push_back(0);
+    attrs.limits.push_back(d);
+    attrs.steps.push_back(1);
+  }
+  attrs.starts[axis] = index;
+  attrs.limits[axis] = index + 1;
   return Create(Op::k_slice, {v}, std::move(attrs));
 }
 

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "ir/hint.h"
 
 namespace lathe::ir {
 namespace {
@@ -40,12 +41,15 @@ absl::Status CheckConstantVolume(const InferContext& c, const ValueType& type) {
   int64_t bytes = SizeOf(type.dtype);
   for (Dim d : type.shape) {
     if (!d.is_constant() || d.constant() == 0) continue;
+    const int64_t before = bytes;
     if (__builtin_mul_overflow(bytes, d.constant(), &bytes)) {
       std::string product;
       for (Dim e : type.shape) absl::StrAppend(&product, e.ToString(), " * ");
-      return ErrorAt(*c.node, absl::StatusCode::kOutOfRange,
-                     absl::StrCat(type.ToString(), " has ", product, SizeOf(type.dtype),
-                                  " bytes, more than the limit of 2^63 - 1"));
+      const absl::Status error =
+          ErrorAt(*c.node, absl::StatusCode::kOutOfRange,
+                  absl::StrCat(type.ToString(), " has ", product, SizeOf(type.dtype),
+                               " bytes, more than the limit of 2^63 - 1"));
+      return WithHint(error, {Hint::Kind::kNumber, d.ToString(), absl::StrCat(INT64_MAX / before)});
     }
   }
   return absl::OkStatus();
@@ -61,12 +65,19 @@ absl::Status CheckDim(InferContext& c, const ValueType& type, size_t axis) {
     return fail(absl::StatusCode::kInvalidArgument, "is a dim of another program");
   const dim::Interval range =
       d.is_constant() ? dim::Interval{d.constant(), d.constant()} : c.graph->facts().Range(d);
-  if (range.max < 0)
-    return fail(absl::StatusCode::kInvalidArgument,
-                absl::StrCat("is negative (at most ", range.max, "); wanted >= 0"));
-  if (range.min > kMaxDim)
-    return fail(absl::StatusCode::kOutOfRange,
-                absl::StrCat("is at least ", range.min, ", more than the limit of 2^40"));
+  if (range.max < 0) {
+    const absl::Status error =
+        fail(absl::StatusCode::kInvalidArgument,
+             d.is_constant() ? "is negative; wanted >= 0, or ? for a size that the call gives"
+                             : absl::StrCat("is negative (at most ", range.max, "); wanted >= 0"));
+    return WithHint(error, {Hint::Kind::kNumber, d.ToString(), "?"});
+  }
+  if (range.min > kMaxDim) {
+    const absl::Status error =
+        fail(absl::StatusCode::kOutOfRange,
+             absl::StrCat("is at least ", range.min, ", more than the limit of 2^40"));
+    return WithHint(error, {Hint::Kind::kNumber, d.ToString(), absl::StrCat(kMaxDim)});
+  }
   if (range.min >= 0) return absl::OkStatus();
   return c.Require(d >= 0, absl::StrCat("axis ", axis, " of the result may not be negative"));
 }
@@ -105,9 +116,16 @@ absl::Status CheckDTypes(const InferContext& c, size_t first) {
   for (size_t i = first; i < c.node->operands.size(); ++i) {
     const DType found = c.operand(i).dtype;
     if (found == dtype) continue;
-    return c.Error(absl::StrCat(
-        "operands ", first, " and ", i, " are ", Name(dtype), " and ", Name(found),
-        "; wanted one type: cast one of them, as in cast(x, dtype=", Name(dtype), ")"));
+    // To the wider kind: whole numbers become floats, bools become numbers.
+    const bool to_first = dtype >= found ? Contains(Info(c.node->op).dtypes, dtype)
+                                         : !Contains(Info(c.node->op).dtypes, found);
+    const DType wanted = to_first ? dtype : found;
+    const std::string suffix = absl::StrCat(", dtype=", Name(wanted), ")");
+    const absl::Status error = c.Error(
+        absl::StrCat("operands ", first, " and ", i, " are ", Name(dtype), " and ", Name(found),
+                     "; wanted one type: cast one of them, as in cast(x", suffix));
+    return WithHint(error,
+                    {Hint::Kind::kWrap, "cast(", suffix, static_cast<int>(to_first ? i : first)});
   }
   return CheckOperandIs(c, first, Info(c.node->op).dtypes, absl::StrCat("operand ", first));
 }
@@ -116,14 +134,24 @@ absl::Status CheckOperandIs(const InferContext& c, size_t i, uint8_t types,
                             const std::string& role) {
   const DType found = c.operand(i).dtype;
   if (Contains(types, found)) return absl::OkStatus();
-  return c.Error(absl::StrCat(role, " is ", Name(found), "; wanted ", TypeList(types)));
+  const DType fits = Contains(types, DType::kF32)   ? DType::kF32
+                     : Contains(types, DType::kI64) ? DType::kI64
+                                                    : DType::kBool;
+  const std::string suffix = absl::StrCat(", dtype=", Name(fits), ")");
+  return WithHint(c.Error(absl::StrCat(role, " is ", Name(found), "; wanted ", TypeList(types),
+                                       ", as cast(x", suffix, " gives it")),
+                  {Hint::Kind::kWrap, "cast(", suffix, static_cast<int>(i)});
 }
 
 absl::Status NormalizeAxis(const InferContext& c, int64_t* axis, int rank) {
   if (*axis < -rank || *axis >= rank) {
-    return c.Error(absl::StrCat("axis ", *axis, " is outside of rank ", rank,
-                                rank == 0 ? std::string("; a scalar has no axes")
-                                          : absl::StrCat("; wanted ", -rank, "..", rank - 1)));
+    const absl::Status error =
+        c.Error(absl::StrCat("axis ", *axis, " is outside of rank ", rank,
+                             rank == 0 ? std::string("; a scalar has no axes")
+                                       : absl::StrCat("; wanted ", -rank, "..", rank - 1)));
+    return rank == 0 ? error
+                     : WithHint(error, {Hint::Kind::kNumber, absl::StrCat(*axis),
+                                        absl::StrCat(*axis < 0 ? 0 : rank - 1)});
   }
   if (*axis < 0) *axis += rank;
   return absl::OkStatus();
@@ -138,8 +166,15 @@ absl::Status NormalizeAxes(const InferContext& c, std::vector<int64_t>* axes, in
   }
   std::sort(axes->begin(), axes->end());
   const auto twice = std::adjacent_find(axes->begin(), axes->end());
-  if (twice != axes->end()) return c.Error(absl::StrCat("axis ", *twice, " is named twice"));
-  return absl::OkStatus();
+  if (twice == axes->end()) return absl::OkStatus();
+  absl::Status error = c.Error(absl::StrCat("axis ", *twice, " is named twice"));
+  for (int64_t other = 0; other < rank; ++other) {
+    if (std::find(axes->begin(), axes->end(), other) != axes->end()) continue;
+    error = WithHint(error, {Hint::Kind::kNumber, absl::StrCat(*twice), absl::StrCat(other)});
+    error =
+        WithHint(error, {Hint::Kind::kNumber, absl::StrCat(*twice - rank), absl::StrCat(other)});
+  }
+  return error;
 }
 
 absl::Status RequireEqualShapes(InferContext& c, const Shape& a, const Shape& b,

@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "ir/hint.h"
 #include "ir/text_internal.h"
 
 namespace lathe::ir {
@@ -143,9 +144,12 @@ absl::StatusOr<const AttrField*> TextParser::KeywordAttr(const OpInfo& row, cons
     if (spec.name == "axes") axes = FindAttrField("axes");
   }
   if (axes != nullptr && name.text == "axis") return axes;  // sum(x, axis=1)
-  return Fault(name,
-               absl::StrCat("'", std::string(row.name), "' has no attribute ", name.Describe(),
-                            row.attrs.empty() ? "" : "; it has: ", AttrNames(row)));
+  std::vector<std::string_view> names;
+  for (const AttrSpec& spec : row.attrs) names.push_back(spec.name);
+  if (axes != nullptr) names.push_back("axis");
+  return Fault(name, absl::StrCat("'", std::string(row.name), "' has no attribute ",
+                                  name.Describe(), row.attrs.empty() ? "" : "; it has: ",
+                                  AttrNames(row), DidYouMean(name.text, names)));
 }
 
 absl::StatusOr<const AttrField*> TextParser::PositionalAttr(
@@ -218,7 +222,10 @@ absl::Status TextParser::Value(std::optional<Claim>* out) {
 
 absl::Status TextParser::Value(std::optional<DType>* out) {
   *out = token_.kind == TokenKind::kName ? FindDType(token_.text) : std::nullopt;
-  if (!out->has_value()) return Unexpected("an element type (f32, f64, i32, i64, bool)");
+  if (!out->has_value()) {
+    return WithHint(Unexpected("an element type (f32, f64, i32, i64, bool)"),
+                    {Hint::Kind::kWord, "f32", ""});
+  }
   Next();
   return absl::OkStatus();
 }
@@ -295,7 +302,12 @@ absl::StatusOr<ValueId> TextParser::Constant(const Token& name) {
   LATHE_RETURN_IF_ERROR(Expect("}", "after the elements"));
   const int64_t found = static_cast<int64_t>(bytes.size()) / SizeOf(type.dtype);
   if (found != count) {
-    return Fault(brace, absl::StrCat(type.ToString(), " has ", count, " elements, found ", found));
+    absl::Status error =
+        Fault(brace, absl::StrCat(type.ToString(), " has ", count, " elements, found ", found));
+    if (type.rank() == 1) {
+      error = WithHint(error, {Hint::Kind::kDims, absl::StrCat(count), absl::StrCat(found)});
+    }
+    return error;
   }
   LATHE_RETURN_IF_ERROR(Expect(")", "after the constant"));
   auto tensor = Tensor::Make(type.dtype, shape);

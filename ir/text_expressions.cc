@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "absl/strings/str_cat.h"
+#include "ir/hint.h"
 #include "ir/text_internal.h"
 
 namespace lathe::ir {
@@ -212,8 +213,9 @@ absl::StatusOr<ValueId> TextParser::SliceItems(ValueId v) {
   for (; !token_.Is("]"); ++axis) {
     const int rank = state_->graph->type(v).rank();
     if (axis >= rank) {
-      return Fault(token_, absl::StrCat("more than ", rank, " slices for a value of type ",
-                                        state_->graph->type(v).ToString()));
+      return WithHint(Fault(token_, absl::StrCat("more than ", rank, " slices for a value of type ",
+                                                 state_->graph->type(v).ToString())),
+                      {Hint::Kind::kDropItem, "", ""});
     }
     const Token item = token_;
     const Dim extent = state_->graph->type(v).shape[axis];
@@ -229,7 +231,8 @@ absl::StatusOr<ValueId> TextParser::SliceItems(ValueId v) {
         if (part == 1) limit = d;
         if (part == 2) {
           if (!d.is_constant() || d.constant() == 0) {
-            return Fault(text.at(), "the step of a slice is a whole number other than 0");
+            return WithHint(Fault(text.at(), "the step of a slice is a whole number other than 0"),
+                            {Hint::Kind::kNumber, "0", "1"});
           }
           step = d.constant();
         }
@@ -244,9 +247,8 @@ absl::StatusOr<ValueId> TextParser::SliceItems(ValueId v) {
     if (!is_range) {
       if (!start.has_value()) return Unexpected("an index or a slice");
       indexed = true;
-      const bool from_end = start->is_constant() && start->constant() < 0;
-      const Dim index = from_end ? extent + *start : *start;
-      sliced = builder_.Slice(v, axis, index, index + 1, 1);
+      builder_.set_location(LocationOf(item));
+      sliced = builder_.Index(v, axis, *start);
     } else {
       const Dim first = step > 0 ? Dim(0) : Dim(std::numeric_limits<int64_t>::max());
       const Dim last = step > 0 ? extent : Dim(std::numeric_limits<int64_t>::min());
@@ -307,7 +309,9 @@ absl::StatusOr<TextParser::Operand> TextParser::Combine(const Token& op_token, O
       return result;
     }
     if (op == Op::k_div && !(a.size.is_constant() && b.size.is_constant())) {
-      return Fault(op_token, "sizes divide with //; for a fraction write cast(size(dim=n), f32)");
+      return WithHint(
+          Fault(op_token, "sizes divide with //; for a fraction write cast(size(dim=n), f32)"),
+          {Hint::Kind::kWord, "//", ""});
     }
   }
   auto number = [](const Operand& o, double* value) {
@@ -341,8 +345,10 @@ absl::StatusOr<ValueId> TextParser::Materialize(const Operand& operand,
   absl::StatusOr<ValueId> v;
   if (real) {
     if (!IsFloat(type)) {
-      return Fault(operand.at, absl::StrCat(NumberText(operand.real), " is no ", Name(type),
-                                            "; cast the other operand to f32"));
+      return WithHint(
+          Fault(operand.at, absl::StrCat(NumberText(operand.real), " is no ", Name(type),
+                                         "; cast the other operand to f32")),
+          {Hint::Kind::kWrap, "cast(", ", dtype=f32)"});
     }
     v = builder_.ScalarConstant(type, operand.real);
   } else if (operand.size.is_constant()) {

@@ -14,6 +14,7 @@
 #include "ir/attr_text.h"
 #include "ir/builder.h"
 #include "ir/lexer.h"
+#include "ir/required_scope.h"
 #include "ir/status_macros.h"
 #include "ir/text_parser.h"
 
@@ -27,8 +28,11 @@ struct TextSession::State {
   absl::flat_hash_set<std::string> dims;
   // The facts before the statement that runs; kept while they don't change, since copying is slow.
   std::optional<dim::FactSet> saved_facts;
+  RequiredScope required;
 
   ValueId Lookup(std::string_view name) const;  // kNoValue if unknown
+  // The facts for a statement, where they aren't all of the graph's.
+  std::optional<dim::FactSet> ScopeOf(std::string_view text);
 };
 
 class TextParser {
@@ -174,6 +178,7 @@ class TextParser {
   absl::StatusOr<std::string> StringValue();
   ValueId LookupValue(std::string_view name) const;
   absl::Status UnknownName(const Token& t) const;
+  absl::Status ReservedWord(const Token& t) const;  // where a name should stand
 
   TextSession::State* state_;
   Lexer lexer_;
@@ -187,7 +192,7 @@ class TextParser {
   int depth_ = 0;
 };
 
-// Up to three of `names` that are near `name`: "; did you mean 'a' or 'b'?", or nothing.
-std::string DidYouMean(std::string_view name, std::vector<std::string_view> names);
+// Parse (ir/graph.h) without the search for an edit that mends what fails.
+absl::StatusOr<Graph> ParseText(std::string_view text, std::string_view file_name);
 
 }  // namespace lathe::ir

@@ -4,6 +4,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "ir/hint.h"
+#include "ir/mend.h"
 #include "ir/text_internal.h"
 
 namespace lathe::ir {
@@ -62,12 +64,13 @@ absl::Status TextParser::At(const Token& t, const absl::Status& s) const {
   const std::string inner = absl::StrCat(" at ", LocationOf(t).ToString(), ": ");
   const size_t where = message.find(inner);
   if (where != std::string::npos) message.replace(where, inner.size(), ": ");
-  return absl::Status(s.code(), Place(t) + message);
+  return WithMessage(s, Place(t) + message);
 }
 
 absl::Status TextParser::Expect(std::string_view punct, std::string_view where) {
   if (!token_.Is(punct)) {
-    return Unexpected(absl::StrCat("'", std::string(punct), "' ", std::string(where)));
+    return WithHint(Unexpected(absl::StrCat("'", std::string(punct), "' ", std::string(where))),
+                    {Hint::Kind::kInsert, std::string(punct), ""});
   }
   Next();
   return absl::OkStatus();
@@ -106,6 +109,11 @@ absl::Status TextParser::UnknownName(const Token& t) const {
   for (const auto& [name, value] : state_->values) known.push_back(name);
   known.insert(known.end(), state_->dims.begin(), state_->dims.end());
   return Fault(t, absl::StrCat("there is no value ", t.Describe(), DidYouMean(t.text, known)));
+}
+
+absl::Status TextParser::ReservedWord(const Token& t) const {
+  return WithHint(Fault(t, absl::StrCat(t.Describe(), " is a word of the grammar, not a name")),
+                  {Hint::Kind::kWord, absl::StrCat(std::string(t.text), "_"), ""});
 }
 
 // ---- Statements of a text.
@@ -173,6 +181,21 @@ ValueId TextSession::State::Lookup(std::string_view name) const {
   return it == values.end() ? kNoValue : it->second;
 }
 
+// Declarations see all facts, so that a conflict is said; so does a text that names no value.
+std::optional<dim::FactSet> TextSession::State::ScopeOf(std::string_view text) {
+  Lexer lexer(text);
+  std::vector<ValueId> named;
+  for (Token t = lexer.Next(); t.kind != TokenKind::kEnd; t = lexer.Next()) {
+    const bool first = t.text.data() == text.data();
+    if (first && (t.IsName("dim") || t.IsName("assume") || t.IsName("program")))
+      return std::nullopt;
+    if (t.kind != TokenKind::kName && t.kind != TokenKind::kValue) continue;
+    if (const ValueId v = Lookup(t.text); v != kNoValue) named.push_back(v);
+  }
+  if (named.empty()) return std::nullopt;
+  return required.FactsFor(*graph, named);
+}
+
 TextSession::TextSession(Graph* graph, std::string file_name) : state_(std::make_unique<State>()) {
   state_->graph = graph;
   state_->file = std::move(file_name);
@@ -199,6 +222,13 @@ absl::StatusOr<StatementResult> TextSession::Execute(const StatementText& statem
   const size_t results = g.body.results.size(), names = g.output_names.size();
   const std::string program = g.name;
 
+  // Facts that this statement may not rely on are out of sight while it is read.
+  const size_t first_fact = g.facts().facts().size();
+  const ValueId first_node = static_cast<ValueId>(g.num_nodes());
+  std::optional<dim::FactSet> scoped = state_->ScopeOf(statement.text);
+  const size_t scoped_facts = scoped ? scoped->facts().size() : 0;
+  if (scoped) g.facts() = *std::move(scoped);
+
   TextParser parser(state_.get(), statement.text, statement.line, statement.column);
   bool done = false;
   absl::StatusOr<StatementResult> result = parser.Statement(&done);
@@ -209,6 +239,17 @@ absl::StatusOr<StatementResult> TextSession::Execute(const StatementText& statem
   }
   if (result.ok()) {
     parser.Commit();
+    if (scoped) {
+      const dim::FactSet own = std::move(g.facts());
+      g.facts() = *state_->saved_facts;
+      for (size_t i = scoped_facts; i < own.facts().size(); ++i) {
+        const dim::Fact& fact = own.facts()[i];
+        // One that contradicts what another value requires counts for this value all the same: it
+        // comes again from its op when that is compiled.
+        g.facts().Add(fact.claim, fact.standing, fact.source).IgnoreError();
+      }
+    }
+    state_->required.Record(g, first_fact, first_node);
     return result;
   }
   for (const std::string& name : parser.declared()) state_->dims.erase(name);
@@ -261,6 +302,12 @@ absl::StatusOr<std::vector<Claim>> TextSession::ParseClaims(std::string_view tex
 // ---- Whole texts.
 
 absl::StatusOr<Graph> Parse(std::string_view text, std::string_view file_name) {
+  absl::StatusOr<Graph> graph = ParseText(text, file_name);
+  if (graph.ok()) return graph;
+  return WithEdit(graph.status(), FindEdit(text, file_name, graph.status()));
+}
+
+absl::StatusOr<Graph> ParseText(std::string_view text, std::string_view file_name) {
   if (text.size() > kMaxTextBytes) {
     return absl::InvalidArgumentError(absl::StrCat(std::string(file_name), ": a text of ",
                                                    text.size(), " bytes; the limit is ",

@@ -83,7 +83,7 @@ class TextSession {
   struct State;  // what the parser of one statement works on
 
  private:
-  friend absl::StatusOr<Graph> Parse(std::string_view text, std::string_view file_name);
+  friend absl::StatusOr<Graph> ParseText(std::string_view text, std::string_view file_name);
   std::unique_ptr<State> state_;
 };
 
@@ -92,5 +92,8 @@ class TextSession {
 // "?" makes a fresh dim named after `subject`.
 absl::StatusOr<ValueType> ParseTypeSpec(std::string_view text, Graph* graph,
                                         std::string_view subject = "x");
+
+// Up to three of `names` that are near `name`: "; did you mean 'a' or 'b'?", or nothing.
+std::string DidYouMean(std::string_view name, std::vector<std::string_view> names);
 
 }  // namespace lathe::ir

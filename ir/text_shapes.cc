@@ -5,6 +5,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "ir/hint.h"
 #include "ir/shape_spec.h"
 #include "ir/text_internal.h"
 
@@ -95,7 +96,7 @@ absl::Status TextParser::AtColumn(const Token& start, const absl::Status& s) con
     place.column = *p == '\n' ? 1 : place.column + 1;
   }
   message.remove_prefix(std::min(digits + 2, message.size()));
-  return At(place, absl::Status(s.code(), message));
+  return At(place, WithMessage(s, std::string(message)));
 }
 
 absl::StatusOr<Dim> TextParser::ToDim(const DimText& text, size_t first, size_t last) {
@@ -139,6 +140,7 @@ absl::Status TextParser::DeclareDim(const Token& name) {
   if (IsUnknown(name)) {
     return Fault(name, absl::StrCat(name.Describe(), " stands for a size without a name"));
   }
+  if (IsReservedWord(name.text)) return ReservedWord(name);
   if (name.text.size() > kMaxNameBytes) {
     return Fault(name, absl::StrCat("a name of more than ", kMaxNameBytes, " bytes"));
   }
@@ -160,7 +162,8 @@ absl::StatusOr<ValueType> TextParser::TypeSpec(std::string_view subject, bool de
   if (token_.kind == TokenKind::kName) {
     const auto dtype = FindDType(token_.text);
     if (!dtype.has_value()) {
-      return Unexpected("an element type (f32, f64, i32, i64, bool)");
+      return WithHint(Unexpected("an element type (f32, f64, i32, i64, bool)"),
+                      {Hint::Kind::kWord, "f32", ""});
     }
     type.dtype = *dtype;
     Next();

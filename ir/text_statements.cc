@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "ir/hint.h"
 #include "ir/text_internal.h"
 
 namespace lathe::ir {
@@ -130,7 +131,13 @@ absl::StatusOr<StatementResult> TextParser::OutputStatement() {
       result.name = absl::StrCat("output", state_->graph->body.results.size());
     }
   }
-  LATHE_RETURN_IF_ERROR(At(at, builder_.Output(result.name, result.value)));
+  if (const absl::Status s = builder_.Output(result.name, result.value); !s.ok()) {
+    const std::string again =
+        absl::StrCat(result.name, "2", named ? "" : absl::StrCat(" = ", result.name));
+    return s.code() == absl::StatusCode::kAlreadyExists
+               ? WithHint(At(at, s), {Hint::Kind::kWord, again, ""})
+               : At(at, s);
+  }
   return result;
 }
 
@@ -148,8 +155,7 @@ absl::StatusOr<TextParser::Label> TextParser::ReadLabel() {
   }
   if (token_.kind == TokenKind::kName) {
     if (IsReservedWord(token_.text)) {
-      return Fault(token_,
-                   absl::StrCat(token_.Describe(), " is a word of the grammar, not a name"));
+      return ReservedWord(token_);
     }
     label.name = label.key;
   }
@@ -200,7 +206,11 @@ absl::StatusOr<StatementResult> TextParser::Input(const Label& label, const Valu
                                                   Attrs attrs) {
   builder_.set_location(LocationOf(label.at));
   auto v = builder_.Input(label.name, type, std::move(attrs));
-  if (!v.ok()) return At(label.at, v.status());
+  if (!v.ok()) {
+    const absl::Status error = At(label.at, v.status());
+    if (v.status().code() != absl::StatusCode::kAlreadyExists) return error;
+    return WithHint(error, {Hint::Kind::kWord, absl::StrCat(label.name, "2"), ""});
+  }
   Bind(label, *v, *v);
   return StatementResult{StatementKind::kInput, label.name, *v};
 }
@@ -223,8 +233,18 @@ absl::Status TextParser::CheckType(const ValueType& wanted, ValueId v, bool is_n
     same = wanted.shape[i] == found.shape[i] || facts().Proves(Eq(wanted.shape[i], found.shape[i]));
   }
   if (!same) {
-    return Fault(at, absl::StrCat(at.Describe(), " is ", found.ToString(), ", but its type says ",
-                                  wanted.ToString()));
+    absl::Status error = Fault(at, absl::StrCat(at.Describe(), " is ", found.ToString(),
+                                                ", but its type says ", wanted.ToString()));
+    if (wanted.dtype == found.dtype && wanted.rank() == found.rank()) {
+      std::string equal;
+      for (size_t i = 0; i < wanted.shape.size(); ++i) {
+        if (wanted.shape[i] == found.shape[i]) continue;
+        absl::StrAppend(&equal, equal.empty() ? "" : ", ",
+                        Eq(wanted.shape[i], found.shape[i]).ToString());
+      }
+      if (wanted.shape != found.shape) error = WithHint(error, {Hint::Kind::kAssume, equal, ""});
+    }
+    return WithHint(error, {Hint::Kind::kType, found.ToString(), ""});
   }
   if (is_new) state_->graph->node(v).type = wanted;
   return absl::OkStatus();
@@ -243,8 +263,9 @@ absl::StatusOr<ValueId> TextParser::If() {
   LATHE_RETURN_IF_ERROR(CheckNames(text, /*declare=*/false));
   LATHE_ASSIGN_OR_RETURN(const std::vector<Claim> claims, ToClaims(text));
   if (claims.size() != 1) {
-    return Fault(text.at(),
-                 absl::StrCat("an if needs one claim about sizes, found ", claims.size()));
+    return WithHint(
+        Fault(text.at(), absl::StrCat("an if needs one claim about sizes, found ", claims.size())),
+        {Hint::Kind::kCondition, claims.empty() ? "" : claims[0].ToString(), ""});
   }
   builder_.set_location(location);
   LATHE_RETURN_IF_ERROR(At(at, builder_.OpenIf(claims[0])));
@@ -270,6 +291,7 @@ absl::StatusOr<ValueId> TextParser::BlockBody(bool is_else) {
   }
   LATHE_RETURN_IF_ERROR(Expect("{", "before the side of an if"));
   ValueId result = kNoValue;
+  std::string last;  // the name that the side gave last
   for (;;) {
     while (token_.kind == TokenKind::kSeparator) Next();
     if (token_.IsName("yield")) {
@@ -282,8 +304,13 @@ absl::StatusOr<ValueId> TextParser::BlockBody(bool is_else) {
         return Fault(token_, absl::StrCat(token_.Describe(), " can't stand inside an if"));
       }
     }
-    if (token_.Is("}")) return Fault(token_, "a side of an if ends with: yield VALUE");
-    LATHE_RETURN_IF_ERROR(Definition().status());
+    if (token_.Is("}")) {
+      const absl::Status error = Fault(token_, "a side of an if ends with: yield VALUE");
+      if (last.empty()) return error;
+      return WithHint(error, {Hint::Kind::kInsert, absl::StrCat("; yield ", last), ""});
+    }
+    LATHE_ASSIGN_OR_RETURN(const StatementResult definition, Definition());
+    last = definition.name;
     if (token_.Is("}")) continue;
     if (!token_.IsEnd()) return Unexpected("the end of the statement");
     if (token_.kind == TokenKind::kEnd) return Unexpected("'}'");

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "absl/functional/function_ref.h"
 #include "ir/shape_rules.h"
 
 namespace lathe::ir {
@@ -74,8 +75,9 @@ bool Remove(std::vector<Dim>* list, Dim d) {
   return true;
 }
 
-// Puts e in place of e // d, and takes d's factors away, where d divides the rest and e.
-bool UndoOneDivision(const InferContext& c, Factors* f) {
+// Puts e in place of e // d, and takes d's factors away, where d divides the rest and
+// `divides_evenly(e, d)`.
+bool UndoOneDivision(Factors* f, absl::FunctionRef<bool(Dim, Dim)> divides_evenly) {
   for (size_t i = 0; i < f->symbolic.size(); ++i) {
     const dim::Expr e = dim::Decompose(f->symbolic[i]);
     if (e.kind != dim::ExprKind::kFloorDiv) continue;
@@ -86,7 +88,7 @@ bool UndoOneDivision(const InferContext& c, Factors* f) {
     rest.constant /= divisor.constant;
     const bool divides = std::all_of(divisor.symbolic.begin(), divisor.symbolic.end(),
                                      [&](Dim d) { return Remove(&rest.symbolic, d); });
-    if (!divides || !KnownEq(c, Mod(e.operands[0], e.operands[1]), 0)) continue;
+    if (!divides || !divides_evenly(e.operands[0], e.operands[1])) continue;
     AddFactor(&rest, e.operands[0]);
     *f = std::move(rest);
     return true;
@@ -121,13 +123,27 @@ void Cancel(Factors* a, Factors* b) {
 bool KnownEqualVolumes(const InferContext& c, const Shape& a, const Shape& b) {
   Factors fa = FactorsOf(a), fb = FactorsOf(b);
   if (fa.overflow || fb.overflow) return false;
-  while (UndoOneDivision(c, &fa)) {
-  }
-  while (UndoOneDivision(c, &fb)) {
+  const auto known = [&](Dim e, Dim d) { return KnownEq(c, Mod(e, d), 0); };
+  while (UndoOneDivision(&fa, known) || UndoOneDivision(&fb, known)) {
   }
   Cancel(&fa, &fb);
   if (fa.constant == fb.constant && fa.symbolic.empty() && fb.symbolic.empty()) return true;
   return KnownEq(c, fa.Product(), fb.Product());
+}
+
+std::optional<Claim> MissingDivision(const Shape& a, const Shape& b) {
+  Factors fa = FactorsOf(a), fb = FactorsOf(b);
+  if (fa.overflow || fb.overflow) return std::nullopt;
+  std::optional<Claim> missing;
+  const auto once = [&](Dim e, Dim d) {
+    if (missing) return false;
+    missing = Eq(Mod(e, d), 0);
+    return true;
+  };
+  if (!UndoOneDivision(&fa, once) && !UndoOneDivision(&fb, once)) return std::nullopt;
+  Cancel(&fa, &fb);
+  const bool equal = fa.constant == fb.constant && fa.symbolic.empty() && fb.symbolic.empty();
+  return equal ? missing : std::nullopt;
 }
 
 }  // namespace lathe::ir

@@ -3,6 +3,7 @@
 #include <charconv>
 
 #include "absl/strings/str_cat.h"
+#include "ir/hint.h"
 
 namespace lathe::repl {
 namespace {
@@ -37,9 +38,9 @@ bool TakePlace(std::string_view file, std::string* message, Place* place) {
 
 absl::Status WithPlace(std::string_view file, Place place, const absl::Status& status) {
   if (status.ok()) return status;
-  return absl::Status(status.code(),
-                      absl::StrCat(std::string(file), file.empty() ? "" : ":", place.line, ":",
-                                   place.column, ": ", status.message()));
+  return ir::WithMessage(status,
+                         absl::StrCat(std::string(file), file.empty() ? "" : ":", place.line, ":",
+                                      place.column, ": ", std::string(status.message())));
 }
 
 std::string Quoted(std::string_view word) {
@@ -49,8 +50,11 @@ std::string Quoted(std::string_view word) {
 }
 
 Fault FaultOf(std::string_view file, const absl::Status& status, Place otherwise) {
-  Fault fault{status.code(), std::string(status.message()), otherwise};
+  Fault fault{status.code(), std::string(status.message()), otherwise, std::nullopt};
   TakePlace(file, &fault.message, &fault.at);
+  std::string mend;
+  ir::WithoutMend(fault.message, &mend);
+  fault.edit = ir::ParseEdit(mend);
   return fault;
 }
 

@@ -1,10 +1,12 @@
 #pragma once
 // What a statement or command of jit-repl answers: text for people and one JSON object for
 // programs, or a fault with its place. Commands make Answers, Output writes them.
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "absl/status/status.h"
+#include "ir/edit.h"
 #include "nlohmann/json.hpp"
 
 namespace lathe::repl {
@@ -22,8 +24,9 @@ struct Place {
 
 struct Fault {
   absl::StatusCode code = absl::StatusCode::kUnknown;
-  std::string message;  // without its place
+  std::string message;  // without its place; its last line may say what mends the text
   Place at;
+  std::optional<ir::Edit> edit;  // the same for programs
 };
 
 // Takes "file:line:column: " (or "line:column: " when `file` is empty) off `message`; false, and

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "ir/hint.h"
 #include "ir/status_macros.h"
 #include "repl/command.h"
 #include "repl/inputs.h"
@@ -57,8 +58,16 @@ absl::Status CheckMemory(Session& session, const Target& target) {
   const int64_t limit = session.functions().max_bytes();
   LATHE_ASSIGN_OR_RETURN(const int64_t peak, target.compiled->function.peak_bytes(target.sizes));
   if (peak <= limit) return absl::OkStatus();
-  return absl::ResourceExhaustedError(
+  const absl::Status error = absl::ResourceExhaustedError(
       absl::StrCat("the call needs ", peak, " bytes; the limit is ", limit, " (--memory)"));
+  for (const auto& [name, size] : target.sizes) {
+    Sizes others = target.sizes;
+    others.erase(name);
+    const absl::StatusOr<int64_t> fits = target.compiled->function.largest(name, others, limit);
+    if (!fits.ok() || *fits < 1 || *fits >= size) continue;
+    return ir::WithHint(error, {ir::Hint::Kind::kSize, name, absl::StrCat(*fits)});
+  }
+  return error;
 }
 
 struct Range {

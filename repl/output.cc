@@ -13,6 +13,13 @@ void WriteLine(std::FILE* file, std::string_view text) {
   std::fflush(file);
 }
 
+Json EditJson(const ir::Edit& edit) {
+  Json json = {{"kind", ir::Name(edit.kind)}, {"line", edit.line}, {"column", edit.column}};
+  if (edit.kind != ir::Edit::Kind::kAdd) json["old"] = edit.old_text;
+  if (edit.kind != ir::Edit::Kind::kDrop) json["new"] = edit.new_text;
+  return json;
+}
+
 // Bytes of a bad input may come back in an error: what is no UTF-8 is replaced.
 std::string Line(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
@@ -34,6 +41,7 @@ void Output::Write(const Fault& fault) {
   if (json_) {
     Json error = {
         {"code", absl::StatusCodeToString(fault.code)}, {"message", fault.message}, {"at", at}};
+    if (fault.edit) error["edit"] = EditJson(*fault.edit);
     WriteLine(out_, Line(Json{{"error", std::move(error)}}));
     return;
   }

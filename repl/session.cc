@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "ir/lexer.h"
+#include "ir/mend.h"
 #include "ir/status_macros.h"
 
 namespace lathe::repl {
@@ -54,14 +55,23 @@ std::variant<Answer, Fault> Session::Execute(const ir::StatementText& statement)
   const bool is_command = !statement.text.empty() && statement.text[0] == ':';
   absl::StatusOr<Answer> answer =
       is_command ? RunCommandLine(CommandLine(statement)) : Statement(statement);
-  if (answer.ok()) return *std::move(answer);
-  return FaultOf(file(), answer.status(), {statement.line, statement.column});
+  if (answer.ok()) {
+    if (!is_command) history_.Add(statement);
+    return *std::move(answer);
+  }
+  const absl::Status error =
+      WithEdit(answer.status(),
+               is_command ? EditOfCommand(statement, file(), answer.status())
+                          : ir::FindEdit(history_.With(statement), file(), answer.status()));
+  return FaultOf(file(), error, {statement.line, statement.column});
 }
 
 absl::StatusOr<Answer> Session::Statement(const ir::StatementText& statement) {
+  const size_t facts = graph_.facts().facts().size();
   LATHE_ASSIGN_OR_RETURN(const ir::StatementResult result, text_.Execute(statement));
   Answer answer;
   answer.json["kind"] = KindName(result.kind);
+  const std::string notes = Requirements(facts, &answer.json);
   if (result.value == ir::kNoValue) {
     if (!result.name.empty()) answer.json["name"] = result.name;
     return answer;
@@ -72,18 +82,39 @@ absl::StatusOr<Answer> Session::Statement(const ir::StatementText& statement) {
   answer.json["type"] = type;
   const bool unnamed = result.kind == ir::StatementKind::kValue && result.name.empty();
   if (unnamed || options_.show_types) answer.text = absl::StrCat(name, ": ", type);
+  if (options_.show_types) absl::StrAppend(&answer.text, notes);
   return answer;
+}
+
+std::string Session::Requirements(size_t first_fact, Json* json) const {
+  std::string notes;
+  Json list = Json::array();
+  const std::vector<dim::Fact>& facts = graph_.facts().facts();
+  for (size_t i = first_fact; i < facts.size(); ++i) {
+    if (facts[i].standing != dim::Standing::kRequired) continue;
+    const std::string claim = facts[i].claim.ToString();
+    const std::string declare =
+        absl::StrCat("assume ", facts[i].source.declare.empty() ? claim : facts[i].source.declare);
+    list.push_back({{"claim", claim}, {"by", facts[i].source.what}, {"declare", declare}});
+    absl::StrAppend(&notes, "\n  each call checks ", claim, " (", facts[i].source.what,
+                    "); to have it known: ", declare);
+  }
+  if (!list.empty()) (*json)["requires"] = std::move(list);
+  return notes;
 }
 
 absl::StatusOr<Answer> Session::RunCommandLine(const CommandLine& line) {
   const Command* command = FindCommand(line.name());
   if (command == nullptr) {
-    return Error(
-        line.at(),
-        absl::StrCat("there is no command ", Quoted(line.name()), "; known: ",
-                     absl::StrJoin(Commands(), " ", [](std::string* out, const Command& c) {
-                       absl::StrAppend(out, ":", std::string(c.name));
-                     })));
+    std::vector<std::string_view> names;
+    for (const Command& known : Commands()) names.push_back(known.name);
+    return Error(line.at(), absl::StrCat("there is no command ", Quoted(line.name()), "; known: ",
+                                         absl::StrJoin(Commands(), " ",
+                                                       [](std::string* out, const Command& c) {
+                                                         absl::StrAppend(out, ":",
+                                                                         std::string(c.name));
+                                                       }),
+                                         ir::DidYouMean(line.name(), names)));
   }
   return command->run(*this, line);
 }

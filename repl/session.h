@@ -17,6 +17,7 @@
 #include "repl/answer.h"
 #include "repl/command.h"
 #include "repl/functions.h"
+#include "repl/mend_command.h"
 
 namespace lathe::repl {
 
@@ -54,12 +55,15 @@ class Session {
  private:
   absl::StatusOr<Answer> Statement(const ir::StatementText& statement);
   std::string ProgramName() const;
+  // What the facts from `first_fact` on say that calls must check: as lines, and in `json`.
+  std::string Requirements(size_t first_fact, Json* json) const;
   absl::StatusOr<Answer> RunCommandLine(const CommandLine& line);
 
   SessionOptions options_;
   ir::Graph graph_;
   ir::TextSession text_;
   Functions functions_;
+  History history_;
   bool done_ = false;
 };
 

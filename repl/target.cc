@@ -5,6 +5,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "ir/hint.h"
+#include "ir/nearest.h"
 #include "ir/status_macros.h"
 #include "repl/memory_size.h"
 #include "runtime/context_state.h"
@@ -15,42 +17,87 @@ namespace {
 
 using Word = CommandLine::Word;
 
-// Declared facts all of whose sizes are given.
-absl::Status CheckFacts(Session& session, const Sizes& given) {
-  const dim::DimContext& dims = *session.graph().dims();
-  std::vector<int64_t> values(static_cast<size_t>(dims.num_symbols()));
-  std::vector<bool> known(values.size());
-  for (size_t s = 0; s < values.size(); ++s) {
-    const auto it = given.find(dims.SymbolName(static_cast<dim::SymbolId>(s)));
-    if (it == given.end()) continue;
-    values[s] = it->second;
-    known[s] = true;
+// The declared facts all of whose sizes are given.
+class GivenSizes {
+ public:
+  GivenSizes(const ir::Graph& graph, const Sizes& given) : dims_(*graph.dims()) {
+    values_.resize(static_cast<size_t>(dims_.num_symbols()));
+    known_.resize(values_.size());
+    for (size_t s = 0; s < values_.size(); ++s) {
+      const auto it = given.find(dims_.SymbolName(static_cast<dim::SymbolId>(s)));
+      if (it == given.end()) continue;
+      values_[s] = it->second;
+      known_[s] = true;
+    }
+    for (const dim::Fact& fact : graph.facts().facts()) {
+      if (fact.standing != dim::Standing::kDeclared) continue;
+      const std::vector<dim::SymbolId> symbols = SymbolsOf(fact.claim);
+      const bool all =
+          std::all_of(symbols.begin(), symbols.end(), [&](dim::SymbolId s) { return known_[s]; });
+      if (!all) continue;
+      facts_.push_back(&fact);
+      claims_.push_back(fact.claim);
+    }
   }
-  auto all_known = [&](Dim d) {
-    const std::vector<dim::SymbolId> symbols = dim::FreeSymbols(d);
-    return std::all_of(symbols.begin(), symbols.end(), [&](dim::SymbolId s) { return known[s]; });
-  };
-  for (const dim::Fact& fact : session.graph().facts().facts()) {
-    if (fact.standing != dim::Standing::kDeclared) continue;
-    if (!all_known(fact.claim.lhs) || !all_known(fact.claim.rhs)) continue;
-    const absl::StatusOr<bool> holds = dim::Evaluate(fact.claim, values);
-    if (!holds.ok()) return holds.status();
-    if (*holds) continue;
-    std::vector<dim::SymbolId> symbols = dim::FreeSymbols(fact.claim.lhs);
-    for (dim::SymbolId s : dim::FreeSymbols(fact.claim.rhs)) {
+
+  absl::Status Check() const {
+    for (const dim::Fact* fact : facts_) {
+      const absl::StatusOr<bool> holds = dim::Evaluate(fact->claim, values_);
+      if (!holds.ok()) return holds.status();
+      if (!*holds) return Violation(*fact);
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  static std::vector<dim::SymbolId> SymbolsOf(const Claim& claim) {
+    std::vector<dim::SymbolId> symbols = dim::FreeSymbols(claim.lhs);
+    for (dim::SymbolId s : dim::FreeSymbols(claim.rhs)) {
       if (std::find(symbols.begin(), symbols.end(), s) == symbols.end()) symbols.push_back(s);
     }
-    return absl::InvalidArgumentError(
+    return symbols;
+  }
+
+  absl::Status Violation(const dim::Fact& fact) const {
+    const std::vector<dim::SymbolId> symbols = SymbolsOf(fact.claim);
+    absl::Status error = absl::InvalidArgumentError(
         absl::StrCat("`", fact.claim.ToString(), "` is violated: ",
                      absl::StrJoin(symbols, ", ",
                                    [&](std::string* out, dim::SymbolId s) {
-                                     absl::StrAppend(out, dims.SymbolName(s), " = ", values[s]);
+                                     absl::StrAppend(out, dims_.SymbolName(s), " = ", values_[s]);
                                    }),
                      "; declared by ", fact.source.what, fact.source.where.empty() ? "" : " at ",
                      fact.source.where));
+    // The size whose change alone mends it with the least difference.
+    std::optional<ir::Hint> hint;
+    uint64_t least = UINT64_MAX;
+    for (dim::SymbolId s : symbols) {
+      std::vector<int64_t> tried = values_;
+      const std::optional<int64_t> size =
+          ir::NearestPassing(values_[s], dims_.SymbolDim(s), claims_, [&](int64_t v) {
+            tried[s] = v;
+            return v >= 0 && std::all_of(claims_.begin(), claims_.end(), [&](const Claim& claim) {
+                     const absl::StatusOr<bool> holds = dim::Evaluate(claim, tried);
+                     return holds.ok() && *holds;
+                   });
+          });
+      if (!size) continue;
+      const uint64_t change =
+          *size > values_[s] ? static_cast<uint64_t>(*size) - static_cast<uint64_t>(values_[s])
+                             : static_cast<uint64_t>(values_[s]) - static_cast<uint64_t>(*size);
+      if (change >= least) continue;
+      least = change;
+      hint = ir::Hint{ir::Hint::Kind::kSize, dims_.SymbolName(s), absl::StrCat(*size)};
+    }
+    return hint ? ir::WithHint(error, *hint) : error;
   }
-  return absl::OkStatus();
-}
+
+  const dim::DimContext& dims_;
+  std::vector<int64_t> values_;
+  std::vector<bool> known_;
+  std::vector<const dim::Fact*> facts_;
+  std::vector<Claim> claims_;
+};
 
 class Reader {
  public:
@@ -68,7 +115,7 @@ class Reader {
     for (size_t i = 1; i < words.size(); ++i) {
       LATHE_RETURN_IF_ERROR(words[i].value ? Option(words[i]) : Other(words[i]));
     }
-    LATHE_RETURN_IF_ERROR(CheckFacts(session_, given_));
+    LATHE_RETURN_IF_ERROR(GivenSizes(session_.graph(), given_).Check());
     LATHE_ASSIGN_OR_RETURN(target_.compiled, session_.Compile(words[0]));
     const std::vector<std::string>& names = target_.compiled->function.state()->plan().symbol_names;
     for (const std::string& name : names) {
@@ -115,7 +162,8 @@ class Reader {
         word.at,
         absl::StrCat("there is no size ", Quoted(word.text), "; ",
                      dims_.empty() ? std::string("no dim is declared")
-                                   : absl::StrCat("declared: ", absl::StrJoin(dims_, ", "))));
+                                   : absl::StrCat("declared: ", absl::StrJoin(dims_, ", ")),
+                     ir::DidYouMean(word.text, {dims_.begin(), dims_.end()})));
   }
 
   absl::Status Size(const Word& word) {

@@ -133,6 +133,10 @@ absl::Status FunctionState::Resolve(const Tensor* inputs, ContextState& context)
       context.resolved && std::equal(context.bound.begin(), context.bound.end(), table_slots);
   if (!same) {
     context.resolved = context.placed = false;
+    bool beyond = false;
+    for (int64_t size : context.bound) beyond |= size > ir::kMaxDim;
+    if (beyond) [[unlikely]]
+      LATHE_RETURN_IF_ERROR(plan_.LimitError(context.bound));
     std::copy(context.bound.begin(), context.bound.end(), table_slots);
     LATHE_RETURN_IF_ERROR(table.Run(table_slots));
   }
@@ -167,7 +171,9 @@ absl::Status FunctionState::Resolve(const Tensor* inputs, ContextState& context)
   const dim::DimProgram& dims = plan.version->program.dims;
   int64_t* slots = context.slots.data();
   std::copy(context.bound.begin(), context.bound.end(), slots);
-  if (int bad = dims.Run(slots); bad >= 0) return dims.Explain(bad, slots);
+  if (int bad = dims.Run(slots); bad >= 0) {
+    return plan_.OverflowError(*graph_, dims.Explain(bad, slots), context.bound);
+  }
   for (size_t i = 0; i < plan.size_slots.size(); ++i) context.sizes[i] = slots[plan.size_slots[i]];
   context.resolved = true;
   return absl::OkStatus();

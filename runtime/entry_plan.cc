@@ -339,7 +339,11 @@ class PlanMaker {
     check.source = source;
     check.text = absl::StrCat(check.claim_text, ", ", source);
     check.lhs = claim.lhs.ToString();
-    check.remainder = dim::Decompose(claim.lhs).kind == dim::ExprKind::kMod;
+    const dim::Expr lhs = dim::Decompose(claim.lhs);
+    check.remainder = lhs.kind == dim::ExprKind::kMod;
+    if (check.remainder && dim::Decompose(lhs.operands[0]).kind != dim::ExprKind::kSymbol) {
+      check.dividend = lhs.operands[0].ToString();
+    }
     plan_.checks.push_back(std::move(check));
   }
 
@@ -355,6 +359,9 @@ class PlanMaker {
     for (EntryPlan::Check& check : plan_.checks) {
       check.slot = checks.Slot(check.claim);
       check.lhs_slot = checks.Slot(check.claim.lhs);
+      if (!check.dividend.empty()) {
+        check.dividend_slot = checks.Slot(dim::Decompose(check.claim.lhs).operands[0]);
+      }
       known = known && check.slot >= 0 && check.lhs_slot >= 0;
     }
     for (ir::ValueId v : graph_.body.results) {

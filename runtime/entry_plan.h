@@ -63,12 +63,14 @@ struct EntryPlan {
     std::vector<dim::SymbolId> symbols;  // free in the dim
   };
   struct Check {
-    Claim claim;                         // over symbols
-    std::string text;                    // "seq % 8 == 0, declared by dim seq (demo.lathe:1)"
-    std::string claim_text, source;      // its two parts
-    std::string lhs;                     // of the claim, as text
-    bool remainder = false;              // lhs is `e % m`
-    int32_t slot = 0, lhs_slot = 0;      // in check_program
+    Claim claim;                     // over symbols
+    std::string text;                // "seq % 8 == 0, declared by dim seq (demo.lathe:1)"
+    std::string claim_text, source;  // its two parts
+    std::string lhs;                 // of the claim, as text
+    bool remainder = false;          // lhs is `e % m`
+    std::string dividend;            // of a remainder: `e`, unless it is a symbol
+    int32_t slot = 0, lhs_slot = 0;  // in check_program
+    int32_t dividend_slot = -1;
     std::vector<dim::SymbolId> symbols;  // free in the claim
   };
 
@@ -108,6 +110,11 @@ struct EntryPlan {
   // Cold side of the call path: what is wrong, with the input's name, axis, found and wanted.
   // OK if the inputs' count, types, ranks, static extents and binding axes are right.
   absl::Status InputError(absl::Span<const Tensor> inputs) const;
+  // A size beyond ir::kMaxDim, if there is one.
+  absl::Status LimitError(absl::Span<const int64_t> values) const;
+  // `error`, with the value of the graph that is too large at these sizes, if there is one.
+  absl::Status OverflowError(const ir::Graph& graph, const absl::Status& error,
+                             absl::Span<const int64_t> values) const;
   absl::Status DimAxisError(size_t dim_axis, int64_t found, int64_t wanted,
                             absl::Span<const int64_t> values) const;
   // Which fact `values` violate, by how much, with the symbols' origins.

@@ -81,6 +81,7 @@ class Explainer {
   std::string Edit(const Why& core) const {
     for (size_t i = core.size(); i-- > 0;) {
       const Fact& f = Get(core[i]);
+      if (f.standing == Standing::kRequired) continue;  // it is an op's
       std::vector<Claim> rest;
       for (FactId id : core) {
         if (id != f.id) rest.push_back(Get(id).claim);
@@ -102,7 +103,11 @@ class Explainer {
         }
       }
     }
-    return core.empty() ? "" : absl::StrCat("drop ", Quote(Get(core.back())));
+    for (size_t i = core.size(); i-- > 0;) {
+      const Fact& f = Get(core[i]);
+      if (f.standing != Standing::kRequired) return absl::StrCat("drop ", Quote(f));
+    }
+    return "";  // all of them are required by ops
   }
 
   // The claim with its constant bound moved to where the rest of the core lets it be.

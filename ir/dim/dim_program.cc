@@ -98,10 +98,19 @@ int DimProgram::Run(int64_t* slots) const {
 absl::Status DimProgram::Explain(int instruction, const int64_t* slots) const {
   if (instruction < 0 || instruction >= static_cast<int>(code_.size())) return absl::OkStatus();
   const DimInstr& in = code_[static_cast<size_t>(instruction)];
+  // The inputs that the failed step depends on.
+  std::vector<bool> needed(names_.size());
+  needed[static_cast<size_t>(in.a)] = needed[static_cast<size_t>(in.b)] = true;
+  for (int i = instruction; i-- > 0;) {
+    const DimInstr& step = code_[static_cast<size_t>(i)];
+    if (!needed[static_cast<size_t>(step.out)] || step.op == DimOp::kConst) continue;
+    needed[static_cast<size_t>(step.a)] = needed[static_cast<size_t>(step.b)] = true;
+  }
   std::string values;
   for (int i = 0; i < num_inputs_; ++i) {
-    absl::StrAppend(&values, i == 0 ? ", where " : ", ", names_[static_cast<size_t>(i)], " = ",
-                    slots[i]);
+    if (!needed[static_cast<size_t>(i)]) continue;
+    absl::StrAppend(&values, values.empty() ? ", where " : ", ", names_[static_cast<size_t>(i)],
+                    " = ", slots[i]);
   }
   const std::string& name = names_[static_cast<size_t>(in.out)];
   if (IsDivision(in.op) && slots[in.b] == 0) {

@@ -34,6 +34,8 @@ const char* Name(Standing s);
 struct Source {
   std::string what;   // "dim seq", "reshape %3 needs its count", "then-branch of if %9"
   std::string where;  // "file:line", or empty
+  // Of a required fact: what the user would declare to know it, if that is said more simply.
+  std::string declare = {};
 };
 
 using FactId = int32_t;

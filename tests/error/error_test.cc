@@ -1,0 +1,144 @@
+// Seeded mistakes: cases/NAME.txt holds a program with one mistake (and the sizes it is called
+// with, by :run), the error that it gets, and the program after the edit that the error prints. The
+// test applies that edit by machine; the program must then run without a fault. A program that no
+// single edit can mend says so in its first line: "# no edit: WHY".
+// `error_test --bless`, or LATHE_BLESS in the environment, renews what follows the program.
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "absl/strings/str_cat.h"
+#include "gmock/gmock.h"
+#include "repl/driver.h"
+#include "repl/output.h"
+#include "repl/session.h"
+
+namespace lathe::repl {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr char kError[] = "--- error\n", kMended[] = "--- mended\n";
+constexpr char kNoEdit[] = "# no edit: ";
+
+bool Blesses() {
+  if (std::getenv("LATHE_BLESS") != nullptr) return true;
+  const auto& arguments = ::testing::internal::GetArgvs();
+  return std::find(arguments.begin(), arguments.end(), "--bless") != arguments.end();
+}
+
+fs::path Folder() { return fs::path(LATHE_SOURCE_DIR) / "tests/error/cases"; }
+
+std::vector<std::string> Names() {
+  std::vector<std::string> names;
+  for (const fs::directory_entry& file : fs::directory_iterator(Folder())) {
+    names.push_back(file.path().stem().string());
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+std::string Read(const fs::path& path) {
+  std::ostringstream text;
+  text << std::ifstream(path, std::ios::binary).rdbuf();
+  return text.str();
+}
+
+// The faults of a script, as the text and as the JSON of jit-repl.
+struct Faults {
+  std::string text;
+  std::vector<Json> json;
+};
+
+std::string Written(const std::string& script, bool json, bool faults_only) {
+  char *out = nullptr, *err = nullptr;
+  size_t out_size = 0, err_size = 0;
+  std::FILE* out_file = open_memstream(&out, &out_size);
+  std::FILE* err_file = open_memstream(&err, &err_size);
+  {
+    Session session({.file = "demo.lathe", .threads = 1, .memory_bytes = int64_t{1} << 26});
+    Output output(out_file, err_file, json, "demo.lathe");
+    Driver(&session, &output).RunText(script);
+  }
+  std::fclose(out_file);
+  std::fclose(err_file);
+  std::string text = faults_only ? std::string(err, err_size) : std::string(out, out_size);
+  std::free(out);
+  std::free(err);
+  return text;
+}
+
+Faults FaultsOf(const std::string& script) {
+  Faults faults{Written(script, /*json=*/false, /*faults_only=*/true), {}};
+  std::istringstream lines(Written(script, /*json=*/true, /*faults_only=*/false));
+  for (std::string line; std::getline(lines, line);) {
+    Json json = Json::parse(line, nullptr, /*allow_exceptions=*/false);
+    if (json.contains("error")) faults.json.push_back(json["error"]);
+  }
+  return faults;
+}
+
+ir::Edit EditOf(const Json& json) {
+  ir::Edit edit;
+  for (ir::Edit::Kind kind :
+       {ir::Edit::Kind::kAdd, ir::Edit::Kind::kChange, ir::Edit::Kind::kDrop}) {
+    if (json.value("kind", "") == ir::Name(kind)) edit.kind = kind;
+  }
+  edit.line = json.value("line", 0);
+  edit.column = json.value("column", 0);
+  edit.old_text = json.value("old", "");
+  edit.new_text = json.value("new", "");
+  return edit;
+}
+
+class SeededMistake : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(SeededMistake, IsNamedAndMendedByItsEdit) {
+  const fs::path path = Folder() / (GetParam() + ".txt");
+  const std::string file = Read(path);
+  const std::string program = file.substr(0, file.find(kError));
+  ASSERT_FALSE(program.empty());
+  const Faults faults = FaultsOf(program);
+  ASSERT_EQ(faults.json.size(), 1u) << "a case has one mistake\n" << faults.text;
+  std::string found = absl::StrCat(program, kError, faults.text);
+  const Json& error = faults.json[0];
+  EXPECT_FALSE(error.value("message", "").empty());
+  EXPECT_THAT(error.value("at", ""), ::testing::MatchesRegex("[0-9]+:[0-9]+"));
+  if (!program.starts_with(kNoEdit)) {
+    ASSERT_TRUE(error.contains("edit")) << faults.text;
+    const ir::Edit edit = EditOf(error["edit"]);
+    // What people read is what programs get.
+    EXPECT_THAT(
+        error.value("message", ""),
+        ::testing::EndsWith(absl::StrCat("\n", std::string(ir::kToMendIt), edit.ToString())));
+    EXPECT_EQ(ir::ParseEdit(edit.ToString()), edit) << edit.ToString();
+    const absl::StatusOr<std::string> mended = ir::Apply(edit, program);
+    ASSERT_TRUE(mended.ok()) << mended.status();
+    EXPECT_EQ(FaultsOf(*mended).text, "") << "the edit doesn't mend it:\n" << *mended;
+    absl::StrAppend(&found, kMended, *mended);
+  } else {
+    EXPECT_FALSE(error.contains("edit")) << "there is an edit after all\n" << faults.text;
+  }
+  if (Blesses()) {
+    std::ofstream(path, std::ios::binary) << found;
+  } else {
+    EXPECT_EQ(found, file) << path << " differs; error_test --bless renews it";
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, SeededMistake, ::testing::ValuesIn(Names()),
+                         [](const auto& row) { return row.param; });
+
+TEST(SeededMistakes, AreManyAndNearlyAllHaveAnEdit) {
+  size_t without = 0;
+  for (const std::string& name : Names()) {
+    without += Read(Folder() / (name + ".txt")).starts_with(kNoEdit) ? 1 : 0;
+  }
+  EXPECT_GE(Names().size(), 60u);
+  EXPECT_LE(without, 5u);
+}
+
+}  // namespace
+}  // namespace lathe::repl
