@@ -4,6 +4,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "ir/edit.h"
+#include "ir/hint.h"
 
 namespace lathe {
 namespace {
@@ -27,12 +29,40 @@ absl::StatusOr<ir::ValueId> Number(ir::Builder& b, DType dtype, double number) {
   return b.ScalarConstant(dtype, number);
 }
 
+// What to write in the traced program, after the error's first hint that says so.
+std::string MendOf(const absl::Status& status) {
+  std::string said;
+  ir::WithoutMend({status.message().data(), status.message().size()}, &said);
+  if (!said.empty()) return "";
+  for (const ir::Hint& hint : ir::HintsOf(status)) {
+    switch (hint.kind) {
+      case ir::Hint::Kind::kAssume:
+        return absl::StrCat("declare it: assume(\"", hint.a, "\")");
+      case ir::Hint::Kind::kWrap:
+        return absl::StrCat("write ", hint.a, "operand ", hint.index, hint.b);
+      case ir::Hint::Kind::kNumber:
+        return absl::StrCat("write ", hint.b, " in place of ", hint.a);
+      case ir::Hint::Kind::kAttr:
+        return absl::StrCat("give ", hint.a, " as ", hint.b);
+      case ir::Hint::Kind::kDims:
+        return absl::StrCat("make the extents ", hint.a, " and ", hint.b, " equal");
+      default:
+        break;
+    }
+  }
+  return "";
+}
+
 absl::Status Located(std::string_view what, const Loc& loc, const absl::Status& status) {
   const std::string where = LocationOf(loc).ToString();
-  const std::string_view text(status.message().data(), status.message().size());
-  if (text.find(where) != std::string_view::npos) return status;  // the builder said it
-  return absl::Status(status.code(),
-                      absl::StrCat(std::string(what), " at ", where, ": ", std::string(text)));
+  std::string text(status.message());
+  if (text.find(where) == std::string::npos) {  // unless the builder said it
+    text = absl::StrCat(std::string(what), " at ", where, ": ", text);
+  }
+  if (const std::string mend = MendOf(status); !mend.empty()) {
+    absl::StrAppend(&text, "\n", std::string(ir::kToMendIt), mend);
+  }
+  return ir::WithMessage(status, text);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "ir/branch_facts.h"
 #include "ir/hint.h"
 #include "ir/shape_rules.h"
 
@@ -158,8 +159,14 @@ absl::Status InferContext::Require(const Claim& claim, const std::string& why,
     return ErrorAt(*node, absl::StatusCode::kFailedPrecondition,
                    absl::StrCat(why, ": ", claim.ToString(), " is not among the facts"));
   }
-  const dim::Source source{absl::StrCat(std::string(Name(node->op)), ": ", why),
-                           node->location.ToString(), declare};
+  std::string what = absl::StrCat(std::string(Name(node->op)), ": ", why);
+  if (side != nullptr) {
+    absl::StrAppend(&what, ", where ",
+                    absl::StrJoin(side->conditions, " and ", [](std::string* out, const Claim& c) {
+                      out->append(c.ToString());
+                    }));
+  }
+  const dim::Source source{what, node->location.ToString(), declare};
   if (AlwaysFalse(*this, claim)) return NeverHolds(claim, why, source);
   const Claim added = side == nullptr ? claim : Implication(side->conditions, claim);
   absl::StatusOr<dim::FactId> id = graph->facts().Add(added, dim::Standing::kRequired, source);
@@ -190,13 +197,7 @@ Side SideOf(const Graph& graph, const Side* outer, const Claim& claim, bool then
   Side side;
   if (outer != nullptr) side = *outer;
   if (!side.facts) side.facts = graph.facts();
-  std::vector<Claim> conditions = {claim};
-  if (!then_side && claim.relation != Relation::kIn) conditions = {Not(claim)};
-  if (!then_side && claim.relation == Relation::kIn) {
-    conditions.clear();
-    for (int64_t v : claim.set) conditions.push_back(Ne(claim.lhs, v));
-  }
-  for (const Claim& condition : conditions) {
+  for (const Claim& condition : ClaimsOfSide(claim, then_side)) {
     side.conditions.push_back(condition);
     // A side that is never taken has a contradiction here; leaving it out only leaves less known.
     side.facts->Add(condition, dim::Standing::kDeclared, {"the condition of if", where})

@@ -185,12 +185,17 @@ ValueId TextSession::State::Lookup(std::string_view name) const {
 std::optional<dim::FactSet> TextSession::State::ScopeOf(std::string_view text) {
   Lexer lexer(text);
   std::vector<ValueId> named;
-  for (Token t = lexer.Next(); t.kind != TokenKind::kEnd; t = lexer.Next()) {
-    const bool first = t.text.data() == text.data();
-    if (first && (t.IsName("dim") || t.IsName("assume") || t.IsName("program")))
-      return std::nullopt;
-    if (t.kind != TokenKind::kName && t.kind != TokenKind::kValue) continue;
-    if (const ValueId v = Lookup(t.text); v != kNoValue) named.push_back(v);
+  Token t = lexer.Next();
+  if (t.IsName("dim") || t.IsName("assume") || t.IsName("program")) return std::nullopt;
+  for (bool first = true; t.kind != TokenKind::kEnd; first = false) {
+    const Token next = lexer.Next();
+    // `y = ..`, `y: f32[n] = ..` and `axis=1` name no value that the statement uses.
+    const bool label = next.Is("=") || (first && next.Is(":"));
+    const bool name = t.kind == TokenKind::kName || t.kind == TokenKind::kValue;
+    if (const ValueId v = name && !label ? Lookup(t.text) : kNoValue; v != kNoValue) {
+      named.push_back(v);
+    }
+    t = next;
   }
   if (named.empty()) return std::nullopt;
   return required.FactsFor(*graph, named);

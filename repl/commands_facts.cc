@@ -4,6 +4,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "ir/branch_facts.h"
 #include "ir/dim/facts.h"
 #include "ir/provenance.h"
 #include "ir/status_macros.h"
@@ -35,6 +36,19 @@ std::string FactText(const dim::Fact& f) {
   return absl::StrCat(f.claim.ToString(), "  [", dim::Name(f.standing),
                       f.source.what.empty() ? "" : ": ", f.source.what,
                       f.source.where.empty() ? "" : " at ", f.source.where, "]\n");
+}
+
+// What holds inside the sides of ifs; of claims that share a symbol with `about`, if that is given.
+std::string BranchText(const ir::Graph& graph, std::optional<Dim> about) {
+  std::string text;
+  for (const ir::BranchFact& fact : ir::BranchFactsOf(graph)) {
+    bool shares = !about;
+    for (Dim side : {fact.claim.lhs, fact.claim.rhs}) {
+      for (dim::SymbolId s : dim::FreeSymbols(side)) shares |= about && dim::DependsOn(*about, s);
+    }
+    if (shares) absl::StrAppend(&text, fact.text, "\n");
+  }
+  return text;
 }
 
 // A value for every declared dim.
@@ -72,8 +86,7 @@ struct AxisOf {
 };
 
 // Nothing if the word isn't of that form, or names no value.
-absl::StatusOr<std::optional<AxisOf>> ReadAxis(Session& session,
-                                               const CommandLine::Word& word,
+absl::StatusOr<std::optional<AxisOf>> ReadAxis(Session& session, const CommandLine::Word& word,
                                                std::string_view rest) {
   const size_t dot = rest.rfind('.');
   int64_t axis = 0;
@@ -141,6 +154,7 @@ absl::StatusOr<Answer> FactsCommand(Session& session, const CommandLine& line) {
   if (why) rest = rest.substr(0, rest.find_last_not_of(" \t,", rest.size() - 4) + 1);
   if (rest.empty()) {
     for (const dim::Fact& fact : facts.facts()) text += FactText(fact);
+    text += BranchText(session.graph(), std::nullopt);
   } else {
     absl::StatusOr<Dim> d = session.text().ParseDim(rest);
     std::optional<AxisOf> axis;
@@ -152,6 +166,7 @@ absl::StatusOr<Answer> FactsCommand(Session& session, const CommandLine& line) {
     if (axis || why) json["dim"] = d->ToString();
     if (axis) text = absl::StrCat(std::string(rest), " = ", d->ToString(), "\n");
     text += facts.Describe(*d);
+    text += BranchText(session.graph(), *d);
     if (why) {
       std::string reasons = axis ? OriginsText(session.graph(), *axis) : "";
       reasons += ReasonsText(facts, *d);

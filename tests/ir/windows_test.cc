@@ -79,6 +79,28 @@ TEST_F(WindowsTest, ConvAgreesWithAnEnumerationOfPositions) {
   }
 }
 
+// An extent of exactly 0 is empty; one below 0 is an error that names the dim, never clamped away;
+// nothing can be resized to something only if there is something.
+TEST_F(WindowsTest, Z9_ExtentsOfZeroAndBelow) {
+  const absl::StatusOr<AxisRule> r = ConvExtent(n, {.kernel = 5, .stride = 2});
+  ASSERT_TRUE(r.ok()) << r.status();
+  ASSERT_EQ(r->needs.size(), 1u);
+  EXPECT_THAT(r->needs[0].claim.ToString(), HasSubstr("n"));
+  for (int64_t size : {0, 1, 2, 3, 4, 5, 6, 7}) {
+    const std::vector<int64_t> values{size, 1, 0, 0};
+    const int64_t positions = CountWindows(size, size, 5, 2, false);
+    // (size - 5) // 2 + 1: -1 and -2 for sizes 1 and below, 0 for 3 and 4.
+    const int64_t formula = (size - 5 >= 0 ? (size - 5) / 2 : -((5 - size + 1) / 2)) + 1;
+    EXPECT_EQ(Admitted(*r, values), formula >= 0) << size;
+    if (formula >= 0) {
+      EXPECT_EQ(At(r->extent, values), positions) << size;
+    }
+  }
+  const AxisRule resized = ResizeTo(n, 4);
+  EXPECT_FALSE(Admitted(resized, {0, 1, 0, 0}));
+  EXPECT_TRUE(Admitted(resized, {1, 1, 0, 0}));
+}
+
 TEST_F(WindowsTest, SamePaddingKeepsTheExtentAndCoversTheInput) {
   for (int round = 0; round < 2000; ++round) {
     Window w{.kernel = k, .stride = Int(1, 4), .dilation = Int(1, 3)};

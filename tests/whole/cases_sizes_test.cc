@@ -4,7 +4,8 @@
 //
 // What the present ops can't express:
 //   Z4    zeros that copy a dim belong to the ONNX import; here the reshape that it comes to
-//   Z9    windows and resize: there is no convolution, pooling or resize
+//   Z9    windows and resize: there is no such op; the rules of their extents are tested in
+//         tests/ir/windows_test.cc
 //   R2    any, all: there are no such reductions
 //   R3    logsumexp: written out as ops
 //   O5    im2col workspaces: no convolution; here padding

@@ -5,7 +5,7 @@
 //   F3    one_hot, scatter: there are no such ops; here pad and slice
 //   P1    f16: there is no such type
 //   P2    pow: there is no such op
-//   C4    int8: there is no such type; here i32
+//   C4    int8, D7    uint8: there are no such types; here i32
 //   T3    there is no disk cache
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -340,6 +340,17 @@ TEST(Cases, C3_FloatsAsBools) {
   CheckCase({"n"}, "x: f32[$n]\noutput y = cast(x, bool)\n",
             {{{4}, {F32({4}, {0.5f, -0.0f, kNaN, 0})}, {Bool({4}, {true, false, true, false})}, ""},
              {{1}, {F32({1}, {1e-45f})}, {Bool({1}, {true})}, ""}});
+}
+
+// On types that wrap, x + 87 isn't above x: no rule of monotone sums may apply.
+TEST(Cases, D7_MaximaOfSumsThatWrap) {
+  constexpr int32_t kTop = std::numeric_limits<int32_t>::max();
+  CheckCase({"n"}, "c: i32[$n]\nd: i32[$n]\noutput y = maximum(d, maximum(c, d) + 87)\n",
+            {{{4},
+              {I32({4}, {kTop - 86, 1, kTop, -5}), I32({4}, {3, 2, kTop, -7})},
+              {I32({4}, {3, 89, kTop, 82})},
+              ""},
+             {{1}, {I32({1}, {kTop - 87}), I32({1}, {0})}, {I32({1}, {kTop})}, ""}});
 }
 
 TEST(Cases, C4_SumsOfIntegersWrap) {

@@ -206,7 +206,7 @@ TEST_F(Errors, ProductsThatOverflow) {
 
 // The case T5: a long chain compiles if its kernels are alike, or meets a limit that is named
 // before anything is compiled; never a crash, never an endless wait.
-TEST_F(Errors, AChainOfTwoHundredThousandOps) {
+TEST_F(Errors, T5_AChainOfTwoHundredThousandOps) {
   Trace t("chain");
   const Dim n = t.dim("n");
   Value x = t.input("x", f32, {n});
