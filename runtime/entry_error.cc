@@ -424,7 +424,6 @@ absl::Status EntryPlan::CheckError(size_t check, absl::Span<const int64_t> value
   LATHE_ASSIGN_OR_RETURN(const std::vector<int64_t> slots, Run(check_program, values));
   const int64_t lhs = slots[static_cast<size_t>(c.lhs_slot)];
   if (c.remainder) {
-    amount = absl::StrCat(", remainder ", lhs);
     if (c.dividend_slot >= 0) {
       amount = absl::StrCat(", ", c.dividend, " = ", slots[static_cast<size_t>(c.dividend_slot)]);
     }
