@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "ir/compare.h"
+#include "ir/interpreter.h"
 #include "ir/samples.h"
 #include "runtime/function_state.h"
 #include "tests/whole/case.h"
@@ -150,8 +151,8 @@ TEST_P(OneVersion, ServesTheSizesZeroOneTwoThreeEight) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Ops, OneVersion, testing::Range(0, ir::kNumOps),
-                         [](const testing::TestParamInfo<int>& info) {
-                           return std::string(ir::Name(static_cast<ir::Op>(info.param)));
+                         [](const testing::TestParamInfo<int>& given) {
+                           return std::string(ir::Name(static_cast<ir::Op>(given.param)));
                          });
 
 }  // namespace
