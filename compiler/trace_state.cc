@@ -56,7 +56,7 @@ std::string MendOf(const absl::Status& status) {
 absl::Status Located(std::string_view what, const Loc& loc, const absl::Status& status) {
   const std::string where = LocationOf(loc).ToString();
   std::string text(status.message());
-  if (text.find(where) == std::string::npos) {  // unless the builder said it
+  if (text.find(absl::StrCat(" at ", where, ": ")) == std::string::npos) {  // the builder says it
     text = absl::StrCat(std::string(what), " at ", where, ": ", text);
   }
   if (const std::string mend = MendOf(status); !mend.empty()) {

@@ -358,7 +358,7 @@ void Candidates::FromWords(std::string_view message) {
     if (!names.empty()) Assume(absl::StrCat("dim ", names[0]));
   }
   if (message.find(" was expected") == std::string_view::npos &&
-      message.find(", wanted an operator or the end") == std::string_view::npos) {
+      message.find(", wanted an operator") == std::string_view::npos) {
     return;
   }
   for (const char* text : {",", "]", ")", "}"}) Insert(text);

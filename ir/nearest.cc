@@ -27,8 +27,8 @@ std::optional<int64_t> NearestPassing(int64_t found, Dim size, absl::Span<const 
   constexpr int64_t kReach = 4096;
   for (int64_t step = 0; step <= kReach; ++step) {
     int64_t up = 0, down = 0;
-    if (!__builtin_add_overflow(found, step, &up) && passes(up)) return up;
-    if (!__builtin_sub_overflow(found, step, &down) && passes(down)) return down;
+    if (!__builtin_add_overflow(found, step, &up) && up != 0 && passes(up)) return up;
+    if (!__builtin_sub_overflow(found, step, &down) && down != 0 && passes(down)) return down;
   }
   std::vector<int64_t> far;
   for (const Claim& claim : claims) AppendBounds(size, claim, &far);
@@ -41,6 +41,7 @@ std::optional<int64_t> NearestPassing(int64_t found, Dim size, absl::Span<const 
   for (int64_t v : far) {
     if ((!best || distance(v) < distance(*best)) && passes(v)) best = v;
   }
+  if (!best && passes(0)) return 0;
   return best;
 }
 

@@ -154,15 +154,16 @@ absl::Status RequireSlice(InferContext& c) {
     const bool up = a.steps[i] > 0;
     // Upwards 0 <= start <= limit <= extent; downwards -1 <= limit <= start <= extent - 1.
     const Dim low = up ? a.starts[i] : a.limits[i], high = up ? a.limits[i] : a.starts[i];
-    const std::string axis = absl::StrCat("axis ", i, " of ", ToString(shape));
-    if (absl::Status s = require_le(up ? 0 : -1, low, absl::StrCat(axis, " starts inside"));
-        !s.ok())
-      return s;
-    if (absl::Status s = require_le(low, high, absl::StrCat(axis, " has start before limit"));
+    const std::string axis = absl::StrCat("the slice of axis ", i, " of ", ToString(shape));
+    if (absl::Status s = require_le(up ? 0 : -1, low, absl::StrCat(axis, " starts inside it"));
         !s.ok())
       return s;
     if (absl::Status s =
-            require_le(high, up ? shape[i] : shape[i] - 1, absl::StrCat(axis, " ends inside"));
+            require_le(low, high, absl::StrCat(axis, " has its start before its limit"));
+        !s.ok())
+      return s;
+    if (absl::Status s =
+            require_le(high, up ? shape[i] : shape[i] - 1, absl::StrCat(axis, " ends inside it"));
         !s.ok())
       return s;
   }

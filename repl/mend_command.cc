@@ -20,7 +20,8 @@ Edit ChangeAt(const ir::StatementText& command, size_t at, size_t size, std::str
 // The word `name=...` gets another value; without one, the command gets the word at its end.
 Edit GiveSize(const ir::StatementText& command, const std::string& name, const std::string& size) {
   const std::string given = absl::StrCat(name, "=", size);
-  for (const CommandLine::Word& word : CommandLine(command).words()) {
+  const CommandLine line(command);
+  for (const CommandLine::Word& word : line.words()) {
     if (word.text != name || !word.value) continue;
     const size_t begin = static_cast<size_t>(word.at.column - command.column);
     size_t end = command.text.find('=', begin) + 1;

@@ -172,7 +172,13 @@ absl::Status FunctionState::Resolve(const Tensor* inputs, ContextState& context)
   int64_t* slots = context.slots.data();
   std::copy(context.bound.begin(), context.bound.end(), slots);
   if (int bad = dims.Run(slots); bad >= 0) {
-    return plan_.OverflowError(*graph_, dims.Explain(bad, slots), context.bound);
+    const auto fits = [&](absl::Span<const int64_t> symbols) {
+      std::vector<int64_t> tried(static_cast<size_t>(dims.num_slots()));
+      std::copy(symbols.begin(), symbols.end(), tried.begin());
+      std::copy(slots + symbols.size(), slots + dims.num_inputs(), tried.begin() + symbols.size());
+      return dims.Run(tried.data()) < 0;
+    };
+    return plan_.OverflowError(*graph_, dims.Explain(bad, slots), context.bound, fits);
   }
   for (size_t i = 0; i < plan.size_slots.size(); ++i) context.sizes[i] = slots[plan.size_slots[i]];
   context.resolved = true;

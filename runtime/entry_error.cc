@@ -12,7 +12,10 @@
 namespace lathe::rt {
 namespace {
 
-constexpr size_t kReadable = 48;  // letters of a claim
+// Whether a claim says by itself what is wrong.
+bool IsReadable(const std::string& claim) {
+  return claim.size() <= 48 && std::count(claim.begin(), claim.end(), '*') <= 3;
+}
 
 std::string TypeText(const Tensor& t) {
   return absl::StrCat(Name(t.dtype()), "[", absl::StrJoin(t.shape(), ", "), "]");
@@ -175,17 +178,37 @@ class Admitted {
   std::string TypeOf(absl::Span<const Tensor> given, size_t index) const {
     std::vector<int64_t> values(plan_.symbols.size());
     std::vector<dim::SymbolId> open;
-    for (size_t s = 0; s < values.size(); ++s) {
+    // Solves coefficient * symbol + rest for what its axis shows, if it does and that is whole.
+    const auto solve = [&](size_t s, int64_t rest, int64_t coefficient) {
       const EntryPlan::Axis& a = plan_.bind[s];
-      values[s] = a.input < 0 ? a.offset : 1;
-      if (a.input < 0) continue;
       const size_t input = static_cast<size_t>(a.input), axis = static_cast<size_t>(a.axis);
       const bool shown = input < given.size() && given[input].ok() &&
                          given[input].shape().size() == plan_.inputs[input].shape.size();
-      if (shown && (given[input].shape()[axis] - a.offset) % a.coefficient == 0) {
-        values[s] = (given[input].shape()[axis] - a.offset) / a.coefficient;
+      int64_t difference = 0;
+      if (shown && coefficient != 0 &&
+          !__builtin_sub_overflow(given[input].shape()[axis], rest, &difference) &&
+          difference % coefficient == 0) {
+        values[s] = difference / coefficient;
       }
       if (!shown || input == index) open.push_back(static_cast<dim::SymbolId>(s));
+    };
+    for (size_t s = 0; s < values.size(); ++s) {
+      const EntryPlan::Axis& a = plan_.bind[s];
+      values[s] = a.input < 0 ? a.offset : 1;
+      if (a.input >= 0 && !plan_.derives[s]) solve(s, a.offset, a.coefficient);
+    }
+    for (const EntryPlan::Derived& d : plan_.derived) {
+      const absl::StatusOr<std::vector<int64_t>> slots = Run(d.rest, values);
+      if (!slots.ok()) return "";
+      const size_t s = static_cast<size_t>(d.symbol);
+      const int64_t rest = (*slots)[static_cast<size_t>(d.slot)];
+      if (plan_.bind[s].input < 0) {
+        values[s] = rest;
+      } else {
+        solve(s, rest,
+              d.coefficient_slot < 0 ? plan_.bind[s].coefficient
+                                     : (*slots)[static_cast<size_t>(d.coefficient_slot)]);
+      }
     }
     if (!Passes(values)) {
       for (const auto& [name, size] : Nearest(open, values)) {
@@ -374,8 +397,9 @@ absl::Status EntryPlan::DimAxisError(size_t dim_axis, int64_t found, int64_t wan
   return WithInput(error, inputs[input].name, Admitted(*this).TypeAt(input, values));
 }
 
-absl::Status EntryPlan::OverflowError(const ir::Graph& graph, const absl::Status& error,
-                                      absl::Span<const int64_t> values) const {
+absl::Status EntryPlan::OverflowError(
+    const ir::Graph& graph, const absl::Status& error, absl::Span<const int64_t> values,
+    absl::FunctionRef<bool(absl::Span<const int64_t>)> fits) const {
   const std::optional<ir::ValueId> large = TooLarge(graph, values);
   if (!large) return error;
   const ir::ValueType& type = graph.type(*large);
@@ -398,7 +422,7 @@ absl::Status EntryPlan::OverflowError(const ir::Graph& graph, const absl::Status
     if (bind[s].input < 0) continue;
     std::vector<int64_t> tried(values.begin(), values.end());
     for (tried[s] /= 2; tried[s] > 0; tried[s] /= 2) {
-      if (!TooLarge(graph, tried) && Admitted(*this).Passes(tried)) {
+      if (fits(tried) && Admitted(*this).Passes(tried)) {
         return WithSizes(named, {{symbol_names[s], tried[s]}});
       }
     }
@@ -429,15 +453,16 @@ absl::Status EntryPlan::CheckError(size_t check, absl::Span<const int64_t> value
     }
     absl::StrAppend(&amount, ", remainder ", lhs);
   } else if (!c.claim.lhs.is_constant() &&
-             !(c.symbols.size() == 1 && c.lhs == symbol_names[c.symbols[0]])) {
+             std::none_of(c.symbols.begin(), c.symbols.end(),
+                          [&](dim::SymbolId s) { return c.lhs == symbol_names[s]; })) {
     amount = absl::StrCat(", ", c.lhs, " = ", lhs);
   }
   // A claim that is easily read comes first; of another one, what it stands for.
   const std::string sizes = Describe(c.symbols, values);
   const absl::Status error = absl::InvalidArgumentError(
-      c.claim_text.size() <= kReadable
+      IsReadable(c.claim_text)
           ? absl::StrCat("`", c.claim_text, "` is violated: ", sizes, amount, "; ", c.source)
-          : absl::StrCat(sizes, " can't be: ", c.source));
+          : absl::StrCat("the sizes don't fit: ", sizes, "; ", c.source));
   return WithSizes(error, Admitted(*this).Nearest(c.symbols, values));
 }
 
@@ -465,9 +490,12 @@ absl::Status EntryPlan::Complete(const std::vector<bool>& given,
     // Where a negative size is declared, the axis that shows it still has an extent of 0 or more.
     const Axis& a = bind[s];
     if (!derives[s] && a.coefficient == 1 && a.offset == 0) {
-      return absl::InvalidArgumentError(
+      const absl::Status error = absl::InvalidArgumentError(
           absl::StrCat(symbol_names[s], " = ", values[s], ", wanted >= 0: it is axis ", a.axis,
                        " of input ", inputs[static_cast<size_t>(a.input)].name));
+      values[s] = 1;
+      const dim::SymbolId symbol = static_cast<dim::SymbolId>(s);
+      return WithSizes(error, Admitted(*this).Nearest({&symbol, 1}, values));
     }
   }
   LATHE_ASSIGN_OR_RETURN(const std::vector<int64_t> slots, Run(check_program, values));

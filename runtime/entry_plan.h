@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
@@ -112,9 +113,11 @@ struct EntryPlan {
   absl::Status InputError(absl::Span<const Tensor> inputs) const;
   // A size beyond ir::kMaxDim, if there is one.
   absl::Status LimitError(absl::Span<const int64_t> values) const;
-  // `error`, with the value of the graph that is too large at these sizes, if there is one.
+  // `error`, with the value of the graph that is too large at these sizes, if there is one, and the
+  // largest size found for which `fits` holds.
   absl::Status OverflowError(const ir::Graph& graph, const absl::Status& error,
-                             absl::Span<const int64_t> values) const;
+                             absl::Span<const int64_t> values,
+                             absl::FunctionRef<bool(absl::Span<const int64_t>)> fits) const;
   absl::Status DimAxisError(size_t dim_axis, int64_t found, int64_t wanted,
                             absl::Span<const int64_t> values) const;
   // Which fact `values` violate, by how much, with the symbols' origins.
