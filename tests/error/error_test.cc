@@ -46,38 +46,35 @@ std::string Read(const fs::path& path) {
   return text.str();
 }
 
-// The faults of a script, as the text and as the JSON of jit-repl.
-struct Faults {
-  std::string text;
-  std::vector<Json> json;
-};
-
-std::string Written(const std::string& script, bool json, bool faults_only) {
-  char *out = nullptr, *err = nullptr;
-  size_t out_size = 0, err_size = 0;
-  std::FILE* out_file = open_memstream(&out, &out_size);
-  std::FILE* err_file = open_memstream(&err, &err_size);
+// The faults of a script as jit-repl --json gives them.
+std::vector<Json> FaultsOf(const std::string& script) {
+  char* text = nullptr;
+  size_t size = 0;
+  std::FILE* file = open_memstream(&text, &size);
   {
     Session session({.file = "demo.lathe", .threads = 1, .memory_bytes = int64_t{1} << 26});
-    Output output(out_file, err_file, json, "demo.lathe");
+    Output output(file, file, /*json=*/true, "demo.lathe");
     Driver(&session, &output).RunText(script);
   }
-  std::fclose(out_file);
-  std::fclose(err_file);
-  std::string text = faults_only ? std::string(err, err_size) : std::string(out, out_size);
-  std::free(out);
-  std::free(err);
-  return text;
-}
-
-Faults FaultsOf(const std::string& script) {
-  Faults faults{Written(script, /*json=*/false, /*faults_only=*/true), {}};
-  std::istringstream lines(Written(script, /*json=*/true, /*faults_only=*/false));
+  std::fclose(file);
+  std::istringstream lines(std::string(text, size));
+  std::free(text);
+  std::vector<Json> faults;
   for (std::string line; std::getline(lines, line);) {
     Json json = Json::parse(line, nullptr, /*allow_exceptions=*/false);
-    if (json.contains("error")) faults.json.push_back(json["error"]);
+    if (json.contains("error")) faults.push_back(json["error"]);
   }
   return faults;
+}
+
+// As jit-repl writes them for people.
+std::string TextOf(const std::vector<Json>& faults) {
+  std::string text;
+  for (const Json& fault : faults) {
+    absl::StrAppend(&text, "demo.lathe:", fault.value("at", ""),
+                    ": error: ", fault.value("message", ""), "\n");
+  }
+  return text;
 }
 
 ir::Edit EditOf(const Json& json) {
@@ -100,14 +97,14 @@ TEST_P(SeededMistake, IsNamedAndMendedByItsEdit) {
   const std::string file = Read(path);
   const std::string program = file.substr(0, file.find(kError));
   ASSERT_FALSE(program.empty());
-  const Faults faults = FaultsOf(program);
-  ASSERT_EQ(faults.json.size(), 1u) << "a case has one mistake\n" << faults.text;
-  std::string found = absl::StrCat(program, kError, faults.text);
-  const Json& error = faults.json[0];
+  const std::vector<Json> faults = FaultsOf(program);
+  ASSERT_EQ(faults.size(), 1u) << "a case has one mistake\n" << TextOf(faults);
+  std::string found = absl::StrCat(program, kError, TextOf(faults));
+  const Json& error = faults[0];
   EXPECT_FALSE(error.value("message", "").empty());
   EXPECT_THAT(error.value("at", ""), ::testing::MatchesRegex("[0-9]+:[0-9]+"));
   if (!program.starts_with(kNoEdit)) {
-    ASSERT_TRUE(error.contains("edit")) << faults.text;
+    ASSERT_TRUE(error.contains("edit")) << TextOf(faults);
     const ir::Edit edit = EditOf(error["edit"]);
     // What people read is what programs get.
     EXPECT_THAT(
@@ -116,10 +113,10 @@ TEST_P(SeededMistake, IsNamedAndMendedByItsEdit) {
     EXPECT_EQ(ir::ParseEdit(edit.ToString()), edit) << edit.ToString();
     const absl::StatusOr<std::string> mended = ir::Apply(edit, program);
     ASSERT_TRUE(mended.ok()) << mended.status();
-    EXPECT_EQ(FaultsOf(*mended).text, "") << "the edit doesn't mend it:\n" << *mended;
+    EXPECT_EQ(TextOf(FaultsOf(*mended)), "") << "the edit doesn't mend it:\n" << *mended;
     absl::StrAppend(&found, kMended, *mended);
   } else {
-    EXPECT_FALSE(error.contains("edit")) << "there is an edit after all\n" << faults.text;
+    EXPECT_FALSE(error.contains("edit")) << "there is an edit after all\n" << TextOf(faults);
   }
   if (Blesses()) {
     std::ofstream(path, std::ios::binary) << found;
