@@ -32,7 +32,7 @@ struct DecideVariable {
 // Why an inequality holds that isn't derived from others. `row` is what it states, >= 0.
 struct Premise {
   enum Kind : uint8_t {
-    kFact,         // fact `index` (-1: the denied claim), as it is or negated; e == 0 gives two
+    kFact,         // fact `index` (-1: the claim or its denial); of e == 0 the two sides
     kNotEqual,     // hypothesis, a side of: the e of `index` isn't 0 (denied membership: not value)
     kSetHull,      // the least or greatest member of fact `index`
     kSetGap,       // hypothesis, a side of: e <= one member or e >= the next
@@ -156,7 +156,8 @@ class Decider {
 struct Decision {
   Decider::Outcome outcome = Decider::Outcome::kUnknown;
   std::vector<int64_t> values;  // kModel: of all symbols below `num_symbols`
-  Why used;                     // kRefuted: the facts without which it isn't
+  Why used;                     // kRefuted: the facts that it rests on; they suffice
+  bool splits = false;          // kRefuted: not by one linear contradiction alone
 };
 
 // Whether the theory's claims near `claim`, and either its denial or itself, can hold together.

@@ -50,16 +50,6 @@ Decision Decide(const Theory& theory, const Claim& claim, bool deny, int num_sym
   Neighbourhood near(theory, limits.facts);
   near.Add(claim);
   near.Grow();
-  Decider decider(theory, limits);
-  if (deny) {
-    decider.Deny(claim);
-  } else {
-    decider.Assume(-1, claim);
-  }
-  for (int i : near.claims()) {
-    size_t index = static_cast<size_t>(i);
-    decider.Assume(theory.ids()[index], theory.claims()[index]);
-  }
   Truth wanted = deny ? Truth::kFalse : Truth::kTrue;
   auto accept = [&](const std::vector<int64_t>& values) {
     if (TryEvaluate(claim, values) != wanted) return false;
@@ -87,11 +77,40 @@ Decision Decide(const Theory& theory, const Claim& claim, bool deny, int num_sym
   Decision decision;
   decision.values = base;
   decision.values.resize(static_cast<size_t>(num_symbols), 0);
-  decision.outcome = decider.Run(&decision.values, accept);
-  if (decision.outcome == Decider::Outcome::kRefuted) {
+  // With the facts named in `only`, or all that are near.
+  auto run = [&](const Why* only) {
+    Decider decider(theory, limits);
+    if (deny) {
+      decider.Deny(claim);
+    } else {
+      decider.Assume(-1, claim);
+    }
+    for (int i : near.claims()) {
+      size_t index = static_cast<size_t>(i);
+      FactId id = theory.ids()[index];
+      if (only != nullptr && !std::binary_search(only->begin(), only->end(), id)) continue;
+      decider.Assume(id, theory.claims()[index]);
+    }
+    Decider::Outcome outcome = decider.Run(&decision.values, accept);
+    if (outcome != Decider::Outcome::kRefuted) return outcome;
     decision.used = decider.refutation().used;
+    decision.splits = decider.refutation().nodes.size() > 1;
     if (refutation != nullptr) *refutation = decider.refutation();
+    return outcome;
+  };
+  decision.outcome = run(nullptr);
+  if (decision.outcome != Decider::Outcome::kRefuted || !decision.splits ||
+      decision.used.size() == near.claims().size()) {
+    return decision;
   }
+  // The facts named shall carry the proof alone, within the same bounds: other splits are tried
+  // when others are missing.
+  Why named = decision.used;
+  if (run(&named) == Decider::Outcome::kRefuted && decision.used == named) return decision;
+  decision.used.clear();
+  for (int i : near.claims()) decision.used.push_back(theory.ids()[static_cast<size_t>(i)]);
+  if (refutation != nullptr) run(nullptr);
+  Canonicalize(&decision.used);
   return decision;
 }
 
