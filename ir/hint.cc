@@ -1,5 +1,7 @@
 #include "ir/hint.h"
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "absl/strings/cord.h"
@@ -11,8 +13,11 @@ namespace lathe::ir {
 namespace {
 
 constexpr char kUrl[] = "lathe/hints";
-// Neither occurs in sizes, types and names.
-constexpr char kField = '\x1f', kRecord = '\x1e';
+// Neither occurs in sizes, types and names. A status that is printed whole shows this text.
+constexpr char kField = '|', kRecord = '\n';
+constexpr const char* kKinds[] = {"assume", "wrap",   "attr", "number", "dims",
+                                  "word",   "insert", "drop", "yield",  "condition",
+                                  "type",   "size",   "input"};
 
 std::string PayloadOf(const absl::Status& status) {
   const auto payload = status.GetPayload(kUrl);
@@ -23,7 +28,7 @@ std::string PayloadOf(const absl::Status& status) {
 
 absl::Status WithHint(absl::Status status, const Hint& hint) {
   std::string text = PayloadOf(status);
-  absl::StrAppend(&text, static_cast<int>(hint.kind), std::string(1, kField), hint.a,
+  absl::StrAppend(&text, kKinds[static_cast<size_t>(hint.kind)], std::string(1, kField), hint.a,
                   std::string(1, kField), hint.b, std::string(1, kField), hint.index,
                   std::string(1, kRecord));
   status.SetPayload(kUrl, absl::Cord(text));
@@ -42,12 +47,10 @@ std::vector<Hint> HintsOf(const absl::Status& status) {
   for (absl::string_view record : absl::StrSplit(text, kRecord, absl::SkipEmpty())) {
     const std::vector<std::string> fields = absl::StrSplit(record, kField);
     Hint hint;
-    int kind = 0;
-    if (fields.size() != 4 || !absl::SimpleAtoi(fields[0], &kind) ||
-        !absl::SimpleAtoi(fields[3], &hint.index)) {
-      continue;
-    }
-    hint.kind = static_cast<Hint::Kind>(kind);
+    if (fields.size() != 4 || !absl::SimpleAtoi(fields[3], &hint.index)) continue;
+    const auto kind = std::find(std::begin(kKinds), std::end(kKinds), fields[0]);
+    if (kind == std::end(kKinds)) continue;
+    hint.kind = static_cast<Hint::Kind>(kind - std::begin(kKinds));
     hint.a = fields[1];
     hint.b = fields[2];
     hints.push_back(std::move(hint));

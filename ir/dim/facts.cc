@@ -345,7 +345,7 @@ std::string FactSet::Describe(Dim d) const {
     text += "  [derived]\n";
   }
   Congruence c = CongruenceOf(d);
-  if (c.modulus > 1) {
+  if (c.modulus > 1 && !Mod(d, Dim(c.modulus)).is_constant()) {
     absl::StrAppend(&text,
                     (Claim{Relation::kEq, Mod(d, Dim(c.modulus)), Dim(c.remainder), {}}).ToString(),
                     "  [derived]\n");

@@ -559,9 +559,13 @@ class Generator : public RandomPool {
                Keep(b_.Create(Op::k_segment_rows, {pool_[i].id, offsets}), pool_[i].bound);
       }
       case 2: {
-        const size_t i = PickRows(ragged_->batch, 2);
-        return !None(i) && Type(i).shape[1] == ragged_->longest &&
-               Keep(b_.Create(Op::k_to_ragged, {pool_[i].id, offsets}), pool_[i].bound);
+        const size_t i = PickRows(ragged_->total, 1);
+        if (None(i)) return false;
+        Attrs attrs;
+        attrs.value = 1;
+        const absl::StatusOr<ValueId> padded =
+            b_.Create(Op::k_to_padded, {pool_[i].id, offsets}, attrs);
+        return padded.ok() && Keep(b_.Create(Op::k_to_ragged, {*padded, offsets}), pool_[i].bound);
       }
       case 3: {
         const size_t i = PickRows(ragged_->total, 1);

@@ -329,7 +329,7 @@ TEST_F(BuilderTest, SidesGiveOneType) {
     EXPECT_TRUE(b.Else(a).ok());
     return Type(b.CloseIf(c));
   };
-  EXPECT_THAT(join(n > 3, x, k), HasSubstr("f32[n] and i32[n]; wanted one element type and rank"));
+  EXPECT_THAT(join(n > 3, x, k), HasSubstr("f32[n] and i32[n]; wanted one element type"));
   EXPECT_THAT(join(n > 3, x, y), HasSubstr("axis 0 is n and m, not known to be equal"));
   EXPECT_EQ(join(Eq(n, m), x, y), "f32[m]");  // where they differ the else-side is taken
   EXPECT_EQ(join(Ne(n, m), x, y), "f32[n]");

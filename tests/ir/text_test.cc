@@ -312,7 +312,7 @@ TEST(Text, TypeOfADefinitionIsCheckedAndKept) {
 TEST(Text, EveryExampleOfTheOpTableReadsAndPrints) {
   const std::string context =
       "dim n in 8..64; x: f32[n, 4]; w: f32[4, 8]; w4: f32[4]; k: i64[n]; p: bool[n, 4]\n"
-      "q: f32[2, n, 16]\n";
+      "q: f32[2, n, 16]; dim b; r: f32[b, ~seq, 4]\n";
   for (const OpInfo& row : AllOps()) {
     SCOPED_TRACE(std::string(row.name));
     const std::string given = row.op == Op::k_input ? "" : context;

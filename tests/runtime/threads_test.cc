@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <future>
 #include <thread>
 #include <vector>
 
@@ -101,17 +102,13 @@ TEST(ThreadPool, SeveralCallersShareTheWorkers) {
 TEST(Background, RunsInOrderAtIdlePriorityAndWaits) {
   Background background;
   std::vector<int> order;
-  int policy = -1;
   const int owner = 0, other = 0;
-  for (int i = 0; i < 5; ++i) {
-    background.Post(&owner, [&, i] {
-      order.push_back(i);
-      policy = sched_getscheduler(0);
-    });
-  }
+  std::promise<int> policy;
+  background.Post(&owner, [&] { policy.set_value(sched_getscheduler(0)); });
+  EXPECT_EQ(policy.get_future().get(), SCHED_IDLE) << "nobody waits by Wait";
+  for (int i = 0; i < 5; ++i) background.Post(&owner, [&, i] { order.push_back(i); });
   background.Wait(&owner);
   EXPECT_EQ(order, (std::vector<int>{0, 1, 2, 3, 4}));
-  EXPECT_EQ(policy, SCHED_IDLE);
   EXPECT_NE(sched_getscheduler(0), SCHED_IDLE) << "only the thread is idle";
   background.Wait(&other);
 }

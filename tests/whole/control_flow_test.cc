@@ -80,9 +80,9 @@ dim n
 x: f32[n]
 y = if n % 4 == 0 {
   r = reshape(x, [4, -1])
-  yield sum(r, axis=0)[0:1]
+  yield sum(r * r, axes=[0, 1])
 } else {
-  yield x[0:1] * 100
+  yield sum(x, axes=[0]) * 100
 }
 output y
 )");
