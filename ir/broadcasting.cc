@@ -3,8 +3,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "ir/ragged.h"
 #include "ir/hint.h"
+#include "ir/ragged.h"
 #include "ir/shape_rules.h"
 
 namespace lathe::ir {

@@ -1,7 +1,7 @@
 // Rows of the ops that have no operands.
 #include "absl/strings/str_cat.h"
-#include "ir/input_data.h"
 #include "ir/hint.h"
+#include "ir/input_data.h"
 #include "ir/op_rows.h"
 #include "ir/reference/evaluators.h"
 #include "ir/shape_rules.h"

@@ -50,8 +50,8 @@ std::vector<OpSample> SamplesOf(Op op, DType dtype, const SampleOptions& options
 std::vector<Tensor> SampleInputs(const Graph& graph, absl::Span<const int64_t> sizes, uint64_t seed,
                                  bool integer_valued);
 
-// For an input whose elements give sizes (a shape input, the offsets of a ragged dim): elements that
-// give these sizes, rows of different lengths among them. False, and nothing done, for others.
+// For an input whose elements give sizes (a shape input, the offsets of a ragged dim): elements
+// that give these sizes, rows of different lengths among them. False, and nothing done, for others.
 bool FillSizes(const Attrs& attrs, absl::Span<const int64_t> sizes, uint64_t seed, Tensor* t);
 
 }  // namespace lathe::ir

@@ -3,8 +3,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "ir/input_data.h"
 #include "ir/hint.h"
+#include "ir/input_data.h"
 #include "ir/nearest.h"
 #include "ir/status_macros.h"
 #include "runtime/entry_plan.h"

@@ -4,8 +4,8 @@
 //
 // Kinds: pointwise (any index map, also pad, concat, gather), row (reductions over one space with
 // all that is computed on it between and after: softmax, norms), GEMM with its epilogue, attention
-// with the views behind it, segment (rows of a ragged dim). A value joins a group only if its other operands exist before the group
-// starts, so groups depend on each other in one direction.
+// with the views behind it, segment (rows of a ragged dim). A value joins a group only if its other
+// operands exist before the group starts, so groups depend on each other in one direction.
 #include <string>
 #include <vector>
 

@@ -208,7 +208,7 @@ class Trace {
   Value input(const std::string& name, const std::string& spec, Loc loc = Loc::current());
   // Axes of which nothing is known get sizes named after the input and the axis: x_d1.
   Value input(const std::string& name, DType dtype, const PartialShape& shape,
-               Loc loc = Loc::current());
+              Loc loc = Loc::current());
   // A ragged dim. It makes the input `<name>.offsets`, dtype[batch + 1], which stands in the call
   // before the tensors traced after it; `bounds` are facts about the longest row: "<= 8192".
   Ragged ragged(const std::string& name, Dim batch, const std::string& bounds = "",
