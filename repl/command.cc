@@ -11,6 +11,7 @@ constexpr Command kCommands[] = {
      "what is known of a size such as seq, 4*seq or axis 1 of y, and from where; alone, all",
      FactsCommand},
     {"prove", "claim", "proved, refuted with sizes that break the claim, or unknown", ProveCommand},
+    {"proof", "claim", "the steps of a proof, replayed by the independent checker", ProofCommand},
     {"run", "y batch=4 seq=32 [seed=1]", "computes a value from random inputs of these sizes",
      RunCommand},
     {"why", "y batch=4 seq=32", "which version serves these sizes, why, its kernels and memory",

@@ -58,6 +58,8 @@ const Command* FindCommand(std::string_view name);
 absl::StatusOr<Answer> ShapeCommand(Session& session, const CommandLine& line);
 absl::StatusOr<Answer> FactsCommand(Session& session, const CommandLine& line);
 absl::StatusOr<Answer> ProveCommand(Session& session, const CommandLine& line);
+// commands_proof.cc
+absl::StatusOr<Answer> ProofCommand(Session& session, const CommandLine& line);
 // commands_run.cc
 absl::StatusOr<Answer> RunCommand(Session& session, const CommandLine& line);
 absl::StatusOr<Answer> TimeCommand(Session& session, const CommandLine& line);

@@ -15,15 +15,6 @@
 namespace lathe::repl {
 namespace {
 
-// Puts the place that an error inside the command's argument has into the whole text.
-absl::Status InArgument(const Session& session, const CommandLine& line, const absl::Status& s) {
-  std::string message(s.message());
-  Place at;
-  if (!TakePlace(session.file(), &message, &at)) at.column = 1;
-  return WithPlace(session.file(), {line.rest_at().line, line.rest_at().column + at.column - 1},
-                   absl::Status(s.code(), message));
-}
-
 Json LinesOf(const std::string& text) {
   Json lines = Json::array();
   for (absl::string_view line : absl::StrSplit(text, '\n', absl::SkipEmpty())) {

@@ -207,6 +207,14 @@ absl::StatusOr<int64_t> ReadBytes(const Session& session, const CommandLine::Wor
                                              "500MB, 4096"));
 }
 
+absl::Status InArgument(const Session& session, const CommandLine& line, const absl::Status& s) {
+  std::string message(s.message());
+  Place at;
+  if (!TakePlace(session.file(), &message, &at)) at.column = 1;
+  return WithPlace(session.file(), {line.rest_at().line, line.rest_at().column + at.column - 1},
+                   absl::Status(s.code(), message));
+}
+
 bool ReadInteger(std::string_view text, int64_t* number) {
   const auto [at, error] = std::from_chars(text.data(), text.data() + text.size(), *number);
   return error == std::errc() && at == text.data() + text.size();

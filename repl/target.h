@@ -42,6 +42,9 @@ absl::StatusOr<std::shared_ptr<const rt::Version>> VersionFor(const CompiledValu
 // "8GiB" as bytes; an error that names the word if it is none.
 absl::StatusOr<int64_t> ReadBytes(const Session& session, const CommandLine::Word& word);
 
+// Puts the place that an error inside the command's argument has into the whole text.
+absl::Status InArgument(const Session& session, const CommandLine& line, const absl::Status& s);
+
 // The whole of `text` as a number.
 bool ReadInteger(std::string_view text, int64_t* number);
 
