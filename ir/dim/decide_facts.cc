@@ -7,6 +7,8 @@
 namespace lathe::dim {
 namespace {
 
+constexpr int kTruncatedNodes = 6;
+
 // The claims that are tied to some symbols, nearest first, and all their symbols.
 class Neighbourhood {
  public:
@@ -32,6 +34,8 @@ class Neighbourhood {
     std::sort(claims_.begin(), claims_.end());
   }
 
+  // Whether claims that are tied to the symbols were left out.
+  bool truncated() const { return claims_.size() >= limit_; }
   const std::vector<int>& claims() const { return claims_; }
   const std::vector<SymbolId>& symbols() const { return symbols_; }
 
@@ -50,6 +54,8 @@ Decision Decide(const Theory& theory, const Claim& claim, bool deny, int num_sym
   Neighbourhood near(theory, limits.facts);
   near.Add(claim);
   near.Grow();
+  // A point of some of the facts is seldom a model of all: splitting it further rarely helps.
+  if (near.truncated()) limits.nodes = std::min(limits.nodes, kTruncatedNodes);
   Truth wanted = deny ? Truth::kFalse : Truth::kTrue;
   auto accept = [&](const std::vector<int64_t>& values) {
     if (TryEvaluate(claim, values) != wanted) return false;

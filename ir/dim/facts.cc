@@ -321,7 +321,16 @@ Answer FactSet::Impl::Prove(const Claim& claim, bool use_required, bool try_all)
   return answer;
 }
 
-Dim FactSet::Simplify(Dim d) const { return Simplifier(impl_->usable.theory, nullptr).Run(d); }
+Dim FactSet::Simplify(Dim d) const {
+  // What became simpler may match another rule. Rules never make it larger, so this ends early.
+  constexpr int kRounds = 8;
+  for (int round = 0; round < kRounds; ++round) {
+    Dim next = Simplifier(impl_->usable.theory, nullptr).Run(d);
+    if (next == d) break;
+    d = next;
+  }
+  return d;
+}
 
 std::string FactSet::Describe(Dim d) const {
   std::vector<SymbolId> mine = FreeSymbols(d);

@@ -88,6 +88,7 @@ bool AddDim(const LinearForm& f, int64_t k, Dim d, LinearForm* out) {
 
 Dim Linearize(Dim d) {
   if (d.is_constant() || d.node()->tree_size > kLinearizeSize) return d;
+  if (d.node()->depth == 0) return d;  // symbols and their products only
   absl::flat_hash_map<const Node*, Dim> memo;
   Dim result = LinearizePart(d, &memo);
   return result.ok() ? result : d;

@@ -313,6 +313,9 @@ class Round {
     std::vector<int64_t> set = facts_.Values(d);
     Dim simple = facts_.Simplify(d);
     ASSERT_TRUE(simple.ok());
+    Dim twice = facts_.Simplify(simple);
+    ASSERT_EQ(twice, simple) << d.ToString() << " simplified to " << simple.ToString()
+                             << ", then to " << twice.ToString() << " under " << Text();
     for (const Values& v : models_) {
       absl::StatusOr<int64_t> x = Evaluate(d, v);
       if (!x.ok()) continue;
