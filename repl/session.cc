@@ -6,7 +6,6 @@
 #include <charconv>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "ir/lexer.h"
 #include "ir/mend.h"
 #include "ir/status_macros.h"
@@ -107,14 +106,14 @@ absl::StatusOr<Answer> Session::RunCommandLine(const CommandLine& line) {
   const Command* command = FindCommand(line.name());
   if (command == nullptr) {
     std::vector<std::string_view> names;
-    for (const Command& known : Commands()) names.push_back(known.name);
-    return Error(line.at(), absl::StrCat("there is no command ", Quoted(line.name()), "; known: ",
-                                         absl::StrJoin(Commands(), " ",
-                                                       [](std::string* out, const Command& c) {
-                                                         absl::StrAppend(out, ":",
-                                                                         std::string(c.name));
-                                                       }),
-                                         ir::DidYouMean(line.name(), names)));
+    std::string known;
+    for (const Command& row : Commands()) {
+      names.push_back(row.name);
+      absl::StrAppend(&known, known.empty() ? "; known: :" : " :", std::string(row.name));
+    }
+    const std::string near = ir::DidYouMean(line.name(), names);
+    return Error(line.at(), absl::StrCat("there is no command ", Quoted(line.name()),
+                                         near.empty() ? known : near));
   }
   return command->run(*this, line);
 }
