@@ -53,7 +53,8 @@ TEST_P(Golden, AnswersAreThoseOfTheFile) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, Golden,
-                         ::testing::Values("statements", "facts", "run", "memory", "errors"),
+                         ::testing::Values("statements", "facts", "run", "memory", "errors",
+                                           "data"),
                          [](const auto& row) { return row.param; });
 
 }  // namespace
