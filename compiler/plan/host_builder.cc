@@ -19,17 +19,21 @@ using ir::ValueId;
 using rt::BufferRef;
 using rt::BufferSource;
 
-constexpr char kWorkers[] = "_workers";
+// The worker count as a symbol that is none of the function's own, whatever those are called.
+Dim WorkerCount(const HostContext& c) {
+  for (std::string name = "worker_count";; name += '_') {
+    const Dim count = c.graph.dims()->Symbol(name);
+    dim::SymbolId symbol = 0;
+    if (!dim::IsSymbol(count, &symbol) || static_cast<int>(symbol) >= c.num_symbols) return count;
+  }
+}
 
 Dim Aligned(Dim bytes) { return CeilDiv(bytes, rt::kArenaAlignment) * rt::kArenaAlignment; }
 
 class HostBuilder {
  public:
   HostBuilder(const HostContext& c, rt::Version* version)
-      : c_(c),
-        program_(version->program),
-        version_(version),
-        workers_(c.graph.dims()->Symbol(kWorkers)) {}
+      : c_(c), program_(version->program), version_(version), workers_(WorkerCount(c)) {}
 
   absl::Status Build() {
     for (size_t i = 0; i < c_.graph.inputs.size(); ++i)

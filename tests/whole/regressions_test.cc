@@ -38,7 +38,11 @@ INSTANTIATE_TEST_SUITE_P(
                     Program{"a_gather_that_nobody_reads_still_looks_at_its_indices",
                             "dim n\ndim m\nx: f32[n, m]\ni: i64[3]\n"
                             "g = gather(x, i, axis=1)\noutput y = x\n",
-                            {{0, 0}, {2, 4}, {0, 0}}}),
+                            {{0, 0}, {2, 4}, {0, 0}}},
+                    Program{"a_size_may_have_the_name_of_the_worker_count",
+                            "dim worker_count\nx: f32[worker_count, 7]\n"
+                            "output y = max(x, axis=1) + 1\n",
+                            {{3}, {1}, {0}, {3}}}),
     [](const auto& given) { return std::string(given.param.name); });
 
 }  // namespace
