@@ -514,7 +514,7 @@ TEST(CertificateFuzz, AcceptedStepsAreTrue) {
   const std::vector<Point> box = Box(-4, 4);
   Nonsense nonsense(&random);
   int64_t accepted = 0, rejected = 0, rules[kRules] = {};
-  for (int round = 0; round < FuzzRounds(500); ++round) {
+  for (int round = 0; round < FuzzRounds(700); ++round) {
     DimContext context;
     RandomFacts f(&random, &context);
     std::vector<FactId> ids;

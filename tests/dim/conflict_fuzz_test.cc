@@ -124,7 +124,7 @@ TEST_P(ConflictFuzzShard, ConflictsAreFoundIrreducibleAndMended) {
   RandomDims random(FuzzSeed() + 104729 * static_cast<uint64_t>(GetParam()), kSymbols);
   const int wanted = FuzzRounds(std::getenv("LATHE_FULL") != nullptr ? 10000 : 1250);
   int conflicts = 0, mixed = 0, missed = 0, parts = 0, parts_with_model = 0, changes = 0;
-  for (int round = 0; conflicts + missed < wanted && round < 20 * wanted; ++round) {
+  for (int round = 0; conflicts < wanted && round < 20 * wanted; ++round) {
     DimContext context;
     Round r(&random, &context);
     FactSet facts(&context);
@@ -201,7 +201,7 @@ TEST_P(ConflictFuzzShard, ConflictsAreFoundIrreducibleAndMended) {
             << " not seen; " << parts_with_model << " of " << parts
             << " parts shown consistent by sizes; " << changes << " edits move a bound"
             << std::endl;
-  EXPECT_GE(conflicts + missed, wanted);
+  EXPECT_GE(conflicts, wanted);
   EXPECT_GE(2 * mixed, conflicts);
   EXPECT_LE(missed, wanted / 100);
   EXPECT_GE(parts_with_model, parts * 98 / 100);
