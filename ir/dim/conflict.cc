@@ -55,7 +55,8 @@ class Explainer {
     return claims;
   }
 
-  bool Build(const std::vector<Claim>& claims, Theory* theory) const {
+  // `has_model`, if not null, gets whether sizes are known that satisfy all claims.
+  bool Build(const std::vector<Claim>& claims, Theory* theory, bool* has_model = nullptr) const {
     for (SymbolId s : negative_) theory->AllowNegative(s);
     Why why;
     FactId id = 0;
@@ -63,6 +64,7 @@ class Explainer {
     for (const Claim& c : claims) {
       if (Clashes(*theory, c, &model, &why) || !theory->Add(id++, c, &why)) return false;
     }
+    if (has_model != nullptr) *has_model = model.known();
     return true;
   }
 
@@ -90,7 +92,10 @@ class Explainer {
       if (!MoveBound(f.claim, rest, &moved)) continue;
       std::vector<Claim> mended = rest;
       mended.push_back(moved);
-      if (Contradictory(mended)) continue;
+      // Only what is known to mend it is printed.
+      Theory theory(context_);
+      bool has_model = false;
+      if (!Build(mended, &theory, &has_model) || !has_model) continue;
       return absl::StrCat("change ", Quote(f), " to \"", moved.ToString(), "\"");
     }
     if (core.size() == 1) {
