@@ -3,6 +3,8 @@
 #include <cmath>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
+
 namespace lathe::examples {
 namespace {
 
@@ -26,7 +28,7 @@ class EncoderBuilder {
     const Value positions = slice(Weight("pos_table", {config_.max_seq, hidden}), 0, 0, seq_);
     Value x = Norm(words + positions, "emb");
     mask_ = reshape((1.0 - cast(mask, f32)) * kMaskedScore, {batch_, 1, 1, seq_});
-    for (int64_t i = 0; i < config_.layers; ++i) x = Layer(x, "l" + std::to_string(i));
+    for (int64_t i = 0; i < config_.layers; ++i) x = Layer(x, absl::StrCat("l", i));
     if (!status_.ok()) return status_;
     return x;
   }

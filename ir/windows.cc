@@ -80,6 +80,13 @@ Dim PadsOf(const Window& w) {
 // What the first window leaves free of the padded input.
 Dim Slack(Dim input, const Window& w) { return input + PadsOf(w) - w.Reach(); }
 
+// What is demanded by numbers alone.
+DimConstraint NumbersOf(DimConstraint c) {
+  c.equal_to.clear();
+  c.multiple_of.clear();
+  return c;
+}
+
 }  // namespace
 
 absl::StatusOr<AxisRule> ConvExtent(Dim input, const Window& w, const FactSet* facts) {
@@ -137,9 +144,7 @@ absl::StatusOr<std::vector<Claim>> InputClaims(Dim input, const Window& w,
                                                const DimConstraint& output) {
   LATHE_RETURN_IF_ERROR(output.Validate());
   LATHE_ASSIGN_OR_RETURN(const AxisRule rule, ConvExtent(input, w));
-  DimConstraint numbers = output;
-  numbers.equal_to.clear();
-  numbers.multiple_of.clear();
+  const DimConstraint numbers = NumbersOf(output);
   if (IsSame(w) || w.ceil_mode) return numbers.Claims(rule.extent);
   // q = slack // stride + 1, so q >= m where slack >= (m - 1) * stride, and so on.
   const Dim other = Slack(input, w) - input;
@@ -169,10 +174,7 @@ absl::StatusOr<std::vector<Claim>> InputClaimsTransposed(Dim input, const Window
                                                          const DimConstraint& output) {
   LATHE_RETURN_IF_ERROR(output.Validate());
   LATHE_ASSIGN_OR_RETURN(const AxisRule rule, ConvTransposeExtent(input, w));
-  DimConstraint numbers = output;
-  numbers.equal_to.clear();
-  numbers.multiple_of.clear();
-  return numbers.Claims(rule.extent);  // linear in the input: FactSet solves it exactly
+  return NumbersOf(output).Claims(rule.extent);  // linear in the input: FactSet solves it exactly
 }
 
 absl::StatusOr<AxisRule> ResizeByScale(Dim input, int64_t numerator, int64_t denominator) {

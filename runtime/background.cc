@@ -38,12 +38,12 @@ struct Background::Impl {
       std::unique_lock lock(mutex);
       changed.wait(lock, [this] { return ending || (!held && !jobs.empty()); });
       if (ending) return;
-      RunFirst(lock, jobs.begin());
+      RunJob(lock, jobs.begin());
     }
   }
 
   // Runs a queued job with the lock released meanwhile.
-  void RunFirst(std::unique_lock<std::mutex>& lock, std::deque<Job>::iterator at) {
+  void RunJob(std::unique_lock<std::mutex>& lock, std::deque<Job>::iterator at) {
     Job job = std::move(*at);
     jobs.erase(at);
     running.push_back(job.owner);
@@ -123,7 +123,7 @@ void Background::Wait(const void* owner) {
     if (next == impl_->jobs.end()) {
       if (!impl_->Runs(owner)) return;
     } else if (!impl_->held) {
-      impl_->RunFirst(lock, next);
+      impl_->RunJob(lock, next);
     } else {
       impl_->changed.wait(lock);
     }

@@ -14,40 +14,6 @@ namespace {
 // size may give none.
 constexpr size_t kObservedPerVersion = 4;
 
-// Sizes of 1, 2, 4, .. as far as each one's own range and step admit, until the facts hold and
-// `peak` is above `bytes`.
-bool FindAbove(const dim::FactSet& facts, Dim peak, int64_t bytes, std::vector<int64_t>* symbols) {
-  const size_t wanted = symbols->size();
-  std::vector<int64_t> sizes(static_cast<size_t>(facts.context()->num_symbols()));
-  std::vector<dim::Interval> ranges;
-  std::vector<dim::Congruence> residues;
-  for (size_t s = 0; s < sizes.size(); ++s) {
-    const Dim d = facts.context()->SymbolDim(static_cast<dim::SymbolId>(s));
-    ranges.push_back(facts.Range(d));
-    residues.push_back(facts.CongruenceOf(d));
-  }
-  for (int bit = 0; bit <= 40; ++bit) {
-    for (size_t s = 0; s < sizes.size(); ++s) {
-      int64_t v =
-          std::clamp(int64_t{1} << bit, ranges[s].min, std::max(ranges[s].min, ranges[s].max));
-      if (residues[s].modulus > 1) v -= ((v - residues[s].remainder) % residues[s].modulus);
-      sizes[s] = v < ranges[s].min ? v + residues[s].modulus : v;
-    }
-    const absl::StatusOr<int64_t> found = dim::Evaluate(peak, sizes);
-    if (!found.ok() || *found <= bytes) continue;
-    const bool admitted =
-        std::all_of(facts.facts().begin(), facts.facts().end(), [&](const dim::Fact& f) {
-          const absl::StatusOr<bool> holds = dim::Evaluate(f.claim, sizes);
-          return holds.ok() && *holds;
-        });
-    if (!admitted) continue;
-    sizes.resize(wanted);
-    *symbols = std::move(sizes);
-    return true;
-  }
-  return false;
-}
-
 }  // namespace
 
 absl::StatusOr<std::shared_ptr<FunctionState>> FunctionState::Make(
@@ -227,32 +193,9 @@ std::shared_ptr<const Published> FunctionState::published() const {
   return std::shared_ptr<const Published>(publications_, current);
 }
 
-FunctionState::PeakAnswer FunctionState::ProvePeak(const Version& version, int64_t bytes) const {
+void FunctionState::WhileNothingBuilds(absl::FunctionRef<void()> ask) const {
   std::lock_guard lock(build_mutex_);
-  dim::FactSet facts = graph_->facts();
-  for (const Claim& claim : version.guard) {
-    // A guard that contradicts the facts serves no call.
-    if (!facts.Add(claim, dim::Standing::kDeclared, {"guard of " + version.name, ""}).ok()) {
-      return {dim::Verdict::kProved, {}, {}, "", ""};
-    }
-  }
-  // Symbols made later, such as the worker count, aren't sizes of a call: they get their value.
-  absl::flat_hash_map<dim::SymbolId, Dim> workers;
-  for (dim::SymbolId s : dim::FreeSymbols(version.peak)) {
-    if (s >= plan_.symbols.size()) workers[s] = engine_->pool.threads();
-  }
-  const Dim peak = dim::Substitute(version.peak, workers, graph_->dims());
-  const dim::Answer found = facts.Prove(peak <= Dim(bytes), /*use_required=*/true);
-  PeakAnswer answer{found.verdict, {}, found.witness, found.hint, peak.ToString()};
-  answer.symbols.resize(plan_.symbols.size());
-  if (found.verdict == dim::Verdict::kUnknown && FindAbove(facts, peak, bytes, &answer.symbols)) {
-    answer.verdict = dim::Verdict::kRefuted;
-    return answer;
-  }
-  for (const dim::FactId id : found.used) {
-    answer.facts.push_back(facts.facts()[static_cast<size_t>(id)].claim.ToString());
-  }
-  return answer;
+  ask();
 }
 
 double FunctionState::ReadySeconds(const Version* version) const {

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "ir/graph.h"
@@ -62,16 +63,8 @@ class FunctionState {
     std::vector<int64_t> values;  // all, if they are few
   };
   const std::vector<Domain>& domains() const { return domains_; }
-  // Is the version's peak within `bytes` for all sizes that the facts and its guard admit? Waits
-  // for a build under way.
-  struct PeakAnswer {
-    dim::Verdict verdict = dim::Verdict::kUnknown;
-    std::vector<std::string> facts;  // proved
-    std::vector<int64_t> symbols;    // refuted: a value a symbol of the plan
-    std::string hint;                // unknown
-    std::string formula;             // of the peak
-  };
-  PeakAnswer ProvePeak(const Version& version, int64_t bytes) const;
+  // Runs `ask`, which may make Dims of the graph's context; waits for a build under way.
+  void WhileNothingBuilds(absl::FunctionRef<void()> ask) const;
   // What the program knows of its sizes, as text; made once, because the graph's dims may be in
   // use.
   struct FactText {

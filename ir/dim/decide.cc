@@ -96,14 +96,26 @@ int Decider::Search(std::vector<LinearRow>* path, int depth) {
 }
 
 int Decider::Branch(Premise low, Premise high, std::vector<LinearRow>* path, int depth) {
+  return Split(
+      [&](int side) {
+        int premise = AddPremise(side == 0 ? std::move(low) : std::move(high));
+        path->push_back(r_.premises[static_cast<size_t>(premise)].row);
+        return premise;
+      },
+      path, depth);
+}
+
+// Two sides, one of which holds. `enter` puts a side's rows on the path and gives its hypothesis,
+// or -1 if its rows can't be written.
+int Decider::Split(absl::FunctionRef<int(int side)> enter, std::vector<LinearRow>* path,
+                   int depth) {
   RefutationNode node;
   bool open = false;
   std::vector<uint8_t> used;
   size_t length = path->size();
   for (int side = 0; side < 2; ++side) {
-    int premise = AddPremise(side == 0 ? std::move(low) : std::move(high));
-    path->resize(length);
-    path->push_back(r_.premises[static_cast<size_t>(premise)].row);
+    int premise = enter(side);
+    if (premise < 0) return -1;
     int child = Search(path, depth + 1);
     path->resize(length);
     if (found_) return -1;
@@ -210,41 +222,27 @@ void Decider::ChooseFactor(const std::vector<int>& factors, const std::vector<Wi
 int Decider::SplitMinMax(int variable, const LinearRow& a, const LinearRow& b,
                          std::vector<LinearRow>* path, int depth) {
   bool is_min = r_.variables[static_cast<size_t>(variable)].kind == NodeKind::kMin;
-  RefutationNode node;
-  bool open = false;
-  size_t length = path->size();
-  for (int side = 0; side < 2; ++side) {
-    // Of side 0: b - a >= 0. Of side 1: a - b - 1 >= 0.
-    Premise order;
-    order.kind = Premise::kInteger;
-    order.row = side == 0 ? b : a;
-    const LinearRow& less = side == 0 ? a : b;
-    if (!AddTerms(&order.row.terms, less.terms, -1)) return -1;
-    order.row.constant -= less.constant + side;
-    int premise = AddPremise(std::move(order));
-    Premise equal;
-    equal.kind = Premise::kSelect;
-    equal.index = variable;
-    equal.first = r_.premises[static_cast<size_t>(premise)].row.step;
-    equal.row = (side == 0) == is_min ? a : b;
-    if (!AddTerms(&equal.row.terms, {{variable, 1}}, -1)) return -1;
-    path->resize(length);
-    path->push_back(r_.premises[static_cast<size_t>(premise)].row);
-    path->push_back(EqualRow(std::move(equal)));
-    int child = Search(path, depth + 1);
-    path->resize(length);
-    if (found_) return -1;
-    open = open || child < 0;
-    if (child < 0) continue;
-    std::vector<uint8_t> used(r_.premises.size(), 0);
-    Collect(child, &used);
-    if (used[static_cast<size_t>(premise)] == 0) return child;
-    (side == 0 ? node.low_premise : node.high_premise) = premise;
-    (side == 0 ? node.low : node.high) = child;
-  }
-  if (open) return -1;
-  r_.nodes.push_back(node);
-  return static_cast<int>(r_.nodes.size()) - 1;
+  return Split(
+      [&](int side) {
+        // Of side 0: b - a >= 0. Of side 1: a - b - 1 >= 0.
+        Premise order;
+        order.kind = Premise::kInteger;
+        order.row = side == 0 ? b : a;
+        const LinearRow& less = side == 0 ? a : b;
+        if (!AddTerms(&order.row.terms, less.terms, -1)) return -1;
+        order.row.constant -= less.constant + side;
+        int premise = AddPremise(std::move(order));
+        Premise equal;
+        equal.kind = Premise::kSelect;
+        equal.index = variable;
+        equal.first = r_.premises[static_cast<size_t>(premise)].row.step;
+        equal.row = (side == 0) == is_min ? a : b;
+        if (!AddTerms(&equal.row.terms, {{variable, 1}}, -1)) return -1;
+        path->push_back(r_.premises[static_cast<size_t>(premise)].row);
+        path->push_back(EqualRow(std::move(equal)));
+        return premise;
+      },
+      path, depth);
 }
 
 void Decider::MarkUsed(int step, std::vector<uint8_t>* premises) const {

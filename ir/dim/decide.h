@@ -122,6 +122,8 @@ class Decider {
   bool Multiply(const LinearRow& x, const LinearRow& y, bool make, LinearRow* out);
   Bounds FindBounds(const std::vector<LinearRow>& rows);
   bool Tightens(const LinearRow& row, size_t term, const Bounds& bounds) const;
+  const LinearRow* EndOf(const LinearTerm& t, const Bounds& bounds, bool least) const;
+  static bool AddEnd(const LinearRow& end, Wide factor, LinearRow* out);
   bool DeriveBound(const LinearRow& row, size_t term, const Bounds& bounds, LinearRow* out);
   bool LowerBound(const LinearRow& row, const Bounds& bounds, LinearRow* out);
   void AddProducts(const std::vector<LinearRow>& given, std::vector<LinearRow>* rows);
@@ -129,6 +131,7 @@ class Decider {
 
   // decide.cc
   int Search(std::vector<LinearRow>* path, int depth);
+  int Split(absl::FunctionRef<int(int side)> enter, std::vector<LinearRow>* path, int depth);
   int Branch(Premise low, Premise high, std::vector<LinearRow>* path, int depth);
   int ChooseSplit(const std::vector<Wide>& point, std::vector<LinearRow>* path, int depth);
   void ChooseFactor(const std::vector<int>& factors, const std::vector<Wide>& point,

@@ -7,7 +7,7 @@
 namespace lathe::dim {
 namespace {
 
-constexpr int kTruncatedNodes = 6;
+constexpr int kTruncatedNodes = 2;
 
 // The claims that are tied to some symbols, nearest first, and all their symbols.
 class Neighbourhood {

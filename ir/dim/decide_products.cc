@@ -47,6 +47,26 @@ bool Decider::Multiply(const LinearRow& x, const LinearRow& y, bool make, Linear
   return true;
 }
 
+// The row of the bound at which the term is least, or greatest; null if it has none.
+const LinearRow* Decider::EndOf(const LinearTerm& t, const Bounds& bounds, bool least) const {
+  if (static_cast<size_t>(t.variable) >= bounds.of.size()) return nullptr;
+  const Range& range = bounds.of[static_cast<size_t>(t.variable)];
+  int by = (t.coef > 0) == least ? range.low : range.high;
+  return by < 0 ? nullptr : &bounds.rows[static_cast<size_t>(by)];
+}
+
+// out + factor * end; false if it grows too large.
+bool Decider::AddEnd(const LinearRow& end, Wide factor, LinearRow* out) {
+  constexpr Wide kLimit = Wide{1} << 100;
+  Wide shift = 0;
+  if (__builtin_mul_overflow(end.constant, factor, &shift) || Abs(shift) >= kLimit ||
+      Abs(out->constant) >= kLimit || !AddTerms(&out->terms, end.terms, factor)) {
+    return false;
+  }
+  out->constant += shift;
+  return true;
+}
+
 // row - (what can vary) >= 0: the sum with each variable but that of `term` at its end.
 bool Decider::DeriveBound(const LinearRow& row, size_t term, const Bounds& bounds, LinearRow* out) {
   *out = row;
@@ -55,19 +75,11 @@ bool Decider::DeriveBound(const LinearRow& row, size_t term, const Bounds& bound
   for (size_t i = 0; i < row.terms.size(); ++i) {
     if (i == term) continue;
     const LinearTerm& t = row.terms[i];
-    if (static_cast<size_t>(t.variable) >= bounds.of.size()) return false;
-    const Range& range = bounds.of[static_cast<size_t>(t.variable)];
-    int by = t.coef > 0 ? range.high : range.low;
-    if (by < 0) return false;
-    const LinearRow& end = bounds.rows[static_cast<size_t>(by)];
-    Wide factor = Abs(t.coef), shift = 0;
-    if (__builtin_mul_overflow(end.constant, factor, &shift) || Abs(shift) >= (Wide{1} << 100) ||
-        Abs(out->constant) >= (Wide{1} << 100) || !AddTerms(&out->terms, end.terms, factor)) {
-      return false;
-    }
-    out->constant += shift;
+    const LinearRow* end = EndOf(t, bounds, /*least=*/false);
+    Wide factor = Abs(t.coef);
+    if (end == nullptr || !AddEnd(*end, factor, out)) return false;
     int step = static_cast<int>(r_.steps.size());
-    r_.steps.push_back({-1, out->step, end.step, 1, factor, 1});
+    r_.steps.push_back({-1, out->step, end->step, 1, factor, 1});
     out->step = step;
   }
   if (out->terms.empty()) return true;
@@ -144,19 +156,11 @@ bool Decider::LowerBound(const LinearRow& row, const Bounds& bounds, LinearRow* 
   out->constant = 0;
   bool first = true;
   for (const LinearTerm& t : row.terms) {
-    if (static_cast<size_t>(t.variable) >= bounds.of.size()) return false;
-    const Range& range = bounds.of[static_cast<size_t>(t.variable)];
-    int by = t.coef > 0 ? range.low : range.high;
-    if (by < 0) return false;
-    const LinearRow& end = bounds.rows[static_cast<size_t>(by)];
-    Wide factor = Abs(t.coef), shift = 0;
-    if (__builtin_mul_overflow(end.constant, factor, &shift) || Abs(shift) >= (Wide{1} << 100) ||
-        Abs(out->constant) >= (Wide{1} << 100) || !AddTerms(&out->terms, end.terms, factor)) {
-      return false;
-    }
-    out->constant += shift;
-    r_.steps.push_back(first ? DerivationStep{-1, end.step, -1, factor, 0, 1}
-                             : DerivationStep{-1, out->step, end.step, 1, factor, 1});
+    const LinearRow* end = EndOf(t, bounds, /*least=*/true);
+    Wide factor = Abs(t.coef);
+    if (end == nullptr || !AddEnd(*end, factor, out)) return false;
+    r_.steps.push_back(first ? DerivationStep{-1, end->step, -1, factor, 0, 1}
+                             : DerivationStep{-1, out->step, end->step, 1, factor, 1});
     out->step = static_cast<int>(r_.steps.size()) - 1;
     first = false;
   }

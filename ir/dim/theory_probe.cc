@@ -85,6 +85,12 @@ void Probe::ImproveByLinear(const Linear& linear, const LinearForm& f, Need need
   int64_t k = SharedMultiple(f.terms, linear.terms);
   LinearForm rest;
   if (k == 0 || k == INT64_MIN) return;
+  // What remains shall have no more terms: that is seen without forming it, as a rule.
+  size_t shared = 0;
+  for (const Term& l : linear.terms) {
+    for (const Term& t : f.terms) shared += t.mono == l.mono ? 1 : 0;
+  }
+  if (linear.terms.size() > 2 * shared) return;
   const Interval& known = linear.known.range;
   bool has_low = (k > 0 ? known.min : known.max) != (k > 0 ? kUnboundedMin : kUnboundedMax);
   bool has_high = (k > 0 ? known.max : known.min) != (k > 0 ? kUnboundedMax : kUnboundedMin);

@@ -9,6 +9,79 @@
 
 namespace lathe::dim {
 
+inline Claim RandomClaim(RandomDims* random, DimContext* context, int depth) {
+  Dim a, b;
+  do {
+    a = Build(*random->Expression(depth), context);
+    b = random->Chance(50) ? Dim(random->Int(-6, 20))
+                           : Build(*random->Expression(depth - 1), context);
+  } while (!a.ok() || !b.ok());
+  switch (random->Int(0, 9)) {
+    case 0:
+    case 1:
+      return Eq(Mod(a, Dim(random->Int(2, 8))), Dim(random->Int(0, 3)));
+    case 2:
+      return Eq(a, b);
+    case 3:
+      return Ne(a, b);
+    case 4:
+      return In(a, {random->Int(-3, 3), random->Int(-3, 9), random->Int(0, 9), 0, 1, 2});
+    case 5:
+    case 6:
+      return a < b;
+    default:
+      return a <= b;
+  }
+}
+
+// Claims that tend to be true: identities, and bounds taken from the models.
+inline Claim LikelyClaim(RandomDims* random, DimContext* context,
+                         const std::vector<std::vector<int64_t>>& models) {
+  Dim a, b;
+  do {
+    a = Build(*random->Expression(2), context);
+    b = Build(*random->Expression(1), context);
+  } while (!a.ok() || !b.ok());
+  Dim c = random->Int(2, 7);
+  switch (random->Int(0, 7)) {
+    case 0:
+      return Eq(FloorDiv(a, c) * c + Mod(a, c), a);
+    case 1:
+      return FloorDiv(a, c) * c <= a;
+    case 2:
+      return Min(a, b) <= Max(a, b);
+    case 3:
+      return a <= CeilDiv(a, c) * c;
+    case 4:
+      return Mod(a, c) < c;
+    default:
+      break;
+  }
+  int64_t low = INT64_MAX, high = INT64_MIN;
+  for (const std::vector<int64_t>& v : models) {
+    absl::StatusOr<int64_t> x = Evaluate(a, v);
+    if (!x.ok()) continue;
+    low = std::min(low, *x);
+    high = std::max(high, *x);
+  }
+  if (low > high) return Eq(a, a);
+  return random->Chance(50) ? Dim(low - random->Int(0, 2)) <= a
+                            : a <= Dim(high + random->Int(0, 2));
+}
+
+// Whether declaring `c` makes a symbol signed, and which.
+inline bool MakesSigned(const Claim& c, SymbolId* symbol) {
+  int64_t lowest = 0;
+  if (c.relation == Relation::kIn && IsSymbol(c.lhs, symbol)) {
+    lowest = c.set.front();
+  } else if (IsSymbol(c.rhs, symbol) && c.lhs.is_constant()) {
+    lowest = c.relation == Relation::kLe   ? c.lhs.constant()
+             : c.relation == Relation::kLt ? c.lhs.constant() + 1
+                                           : 0;
+  }
+  return lowest < 0;
+}
+
 class RandomFacts {
  public:
   static constexpr int kSymbols = 3;
@@ -55,63 +128,8 @@ class RandomFacts {
                        [&](const Fact& f) { return Truth(f.claim, v) == 1; });
   }
 
-  Claim RandomClaim() {
-    Dim a, b;
-    do {
-      a = Build(*random_.Expression(2), &context_);
-      b = random_.Chance(50) ? Dim(random_.Int(-6, 20)) : Build(*random_.Expression(1), &context_);
-    } while (!a.ok() || !b.ok());
-    switch (random_.Int(0, 9)) {
-      case 0:
-      case 1:
-        return Eq(Mod(a, Dim(random_.Int(2, 8))), Dim(random_.Int(0, 3)));
-      case 2:
-        return Eq(a, b);
-      case 3:
-        return Ne(a, b);
-      case 4:
-        return In(a, {random_.Int(-3, 3), random_.Int(-3, 9), random_.Int(0, 9), 0, 1, 2});
-      case 5:
-      case 6:
-        return a < b;
-      default:
-        return a <= b;
-    }
-  }
-
-  // Claims that tend to be true: identities, and bounds taken from the models.
-  Claim LikelyClaim() {
-    Dim a, b;
-    do {
-      a = Build(*random_.Expression(2), &context_);
-      b = Build(*random_.Expression(1), &context_);
-    } while (!a.ok() || !b.ok());
-    Dim c = random_.Int(2, 7);
-    switch (random_.Int(0, 7)) {
-      case 0:
-        return Eq(FloorDiv(a, c) * c + Mod(a, c), a);
-      case 1:
-        return FloorDiv(a, c) * c <= a;
-      case 2:
-        return Min(a, b) <= Max(a, b);
-      case 3:
-        return a <= CeilDiv(a, c) * c;
-      case 4:
-        return Mod(a, c) < c;
-      default:
-        break;
-    }
-    int64_t low = INT64_MAX, high = INT64_MIN;
-    for (const Values& v : models_) {
-      absl::StatusOr<int64_t> x = Evaluate(a, v);
-      if (!x.ok()) continue;
-      low = std::min(low, *x);
-      high = std::max(high, *x);
-    }
-    if (low > high) return Eq(a, a);
-    return random_.Chance(50) ? Dim(low - random_.Int(0, 2)) <= a
-                              : a <= Dim(high + random_.Int(0, 2));
-  }
+  Claim RandomClaim() { return dim::RandomClaim(&random_, &context_, 2); }
+  Claim LikelyClaim() { return dim::LikelyClaim(&random_, &context_, models_); }
 
   std::string Text() const {
     std::string text;
@@ -127,15 +145,7 @@ class RandomFacts {
   void Add(const Claim& c) {
     if (ContextOf(c.lhs) == nullptr && ContextOf(c.rhs) == nullptr) return;
     SymbolId s = 0;
-    int64_t lowest = 0;
-    if (c.relation == Relation::kIn && IsSymbol(c.lhs, &s)) {
-      lowest = c.set.front();
-    } else if (IsSymbol(c.rhs, &s) && c.lhs.is_constant()) {
-      lowest = c.relation == Relation::kLe   ? c.lhs.constant()
-               : c.relation == Relation::kLt ? c.lhs.constant() + 1
-                                             : 0;
-    }
-    if (lowest < 0) negative_[s] = true;  // such a declaration makes the symbol signed
+    if (MakesSigned(c, &s)) negative_[s] = true;
     facts_.Add(c, Standing::kDeclared, {"fuzz", ""}).status().IgnoreError();
   }
 

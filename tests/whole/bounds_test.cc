@@ -54,7 +54,7 @@ TEST(Bounds, EveryValueOfRandomProgramsStaysBelowItsBound) {
     }
   }
   EXPECT_GT(known, 1000);
-  EXPECT_GT(compared, known / 2);
+  EXPECT_GT(compared, known) << "nothing was unknown";
 }
 
 TEST(CouldExceed, AgreesWithWhatCallsNeed) {
