@@ -1,0 +1,64 @@
+#pragma once
+// Staged: a program whose later sizes or steps depend on data. It runs stage after stage; tensors
+// pass between stages in slots. A program without such data is one graph, and never one of these.
+//
+// A size that data gives is an integer tensor in a slot which the next graph takes as an input with
+// `elements`: it becomes symbols there, with facts (0 <= k <= n), like every shape input. The sizes
+// that earlier stages know travel in the same way. All graphs of a program share one DimContext.
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "ir/graph.h"
+
+namespace lathe::ir {
+
+struct Staged;
+
+using SlotId = int;
+inline constexpr SlotId kNoSlot = -1;
+
+struct Stage {
+  enum class Kind {
+    kGraph,  // `graph` on `inputs` gives `outputs`
+    kIf,     // bodies[0] if the bool scalar in `condition` holds, else bodies[1]
+    kLoop,   // bodies[0] again and again
+  };
+  Kind kind = Kind::kGraph;
+  std::string name;  // for messages: "loop 'encoder/Loop_3'"
+  std::shared_ptr<Graph> graph;
+  std::vector<SlotId> inputs, outputs;
+  std::vector<std::shared_ptr<const Staged>> bodies;
+  SlotId condition = kNoSlot;  // kIf; kLoop: whether the first step runs (none: it does)
+  // kLoop. At most `trips` steps, an i64 scalar or [1] (none: as long as the condition holds).
+  // The body takes [step i64 scalar] + the carried values + the rest of `inputs`; it gives
+  // [condition bool scalar, if `gives_condition`] + the carried values + the scanned ones.
+  // `inputs` are the carried values' first, then what every step sees. `outputs` are the carried
+  // values' last, then each scanned value of all steps joined along a new first axis.
+  SlotId trips = kNoSlot;
+  int num_carried = 0;
+  bool gives_condition = false;
+  // kLoop: type of one step's scanned values, for a loop of no steps; extents in symbols that an
+  // input of the loop knows, else 0 is taken.
+  std::vector<ValueType> scanned;
+};
+
+struct Staged {
+  std::string name;
+  int num_slots = 0;
+  std::vector<SlotId> inputs;  // slots that the caller fills, in order
+  std::vector<std::string> input_names;
+  std::vector<ValueType> input_types;
+  std::vector<SlotId> outputs;  // slots that the caller gets; one may stand twice, or be an input
+  std::vector<std::string> output_names;
+  std::vector<Stage> stages;
+};
+
+// Slots are written once, before they are read; graphs have as many inputs and results as slots are
+// given; bodies likewise, recursively to kMaxBlockDepth; element types of slots agree.
+absl::Status Verify(const Staged& program);
+
+// For people: a line a stage, graphs as their text.
+std::string Print(const Staged& program);
+
+}  // namespace lathe::ir
