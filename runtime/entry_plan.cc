@@ -7,45 +7,12 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "ir/dim/facts.h"
+#include "ir/used_symbols.h"
 
 namespace lathe::rt {
 namespace {
 
 using dim::SymbolId;
-
-// Symbols that occur in a shape, attribute or condition of a node that some output needs.
-std::vector<bool> UsedSymbols(const ir::Graph& graph, size_t count) {
-  std::vector<bool> used(count);
-  auto use = [&](Dim d) {
-    for (SymbolId s : dim::FreeSymbols(d)) used[s] = true;
-  };
-  auto use_all = [&](const std::vector<Dim>& dims) {
-    for (Dim d : dims) use(d);
-  };
-  std::vector<const ir::Block*> blocks = {&graph.body};
-  while (!blocks.empty()) {
-    const ir::Block* block = blocks.back();
-    blocks.pop_back();
-    for (ir::ValueId v : block->nodes) {
-      const ir::Node& n = graph.node(v);
-      use_all(n.type.shape);
-      for (const auto* shape : {&n.attrs.shape, &n.attrs.elements, &n.attrs.offsets})
-        if (*shape) use_all(**shape);
-      use_all(n.attrs.starts);
-      use_all(n.attrs.limits);
-      use_all(n.attrs.low);
-      use_all(n.attrs.high);
-      if (n.attrs.dim) use(*n.attrs.dim);
-      if (n.attrs.claim) {
-        use(n.attrs.claim->lhs);
-        use(n.attrs.claim->rhs);
-      }
-      for (const ir::Block& inner : n.blocks) blocks.push_back(&inner);
-    }
-  }
-  for (ir::ValueId v : graph.inputs) use_all(graph.type(v).shape);
-  return used;
-}
 
 std::vector<SymbolId> FreeSymbols(const Claim& c) {
   std::vector<SymbolId> all = dim::FreeSymbols(c.lhs);
@@ -245,7 +212,7 @@ class PlanMaker {
   // A symbol that nothing uses may have any value that its own facts allow. One that is used, or
   // tied by a fact to others, has to be known.
   absl::Status BindUnused() {
-    const std::vector<bool> used = UsedSymbols(graph_, bound_.size());
+    const std::vector<bool> used = ir::UsedSymbols(graph_);
     std::vector<std::string> missing;
     std::string ties;
     for (SymbolId s = 0; s < bound_.size(); ++s) {

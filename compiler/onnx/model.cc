@@ -68,6 +68,45 @@ int BitsOf(int32_t element_type) {
   return row == nullptr ? 0 : row->bits;
 }
 
+absl::StatusOr<DType> ToDType(int32_t element_type) {
+  for (const auto& row : kDTypes)
+    if (row.type == element_type) return row.dtype;
+  return absl::UnimplementedError(
+      absl::StrCat("elements of type ", ElementTypeName(element_type), " aren't supported"));
+}
+
+absl::StatusOr<Tensor> Densify(const SparseTensorData& t) {
+  constexpr int64_t kMostBytes = int64_t{1} << 30;
+  absl::StatusOr<Tensor> values = ToTensor(t.values), indices = ToTensor(t.indices);
+  if (!values.ok()) return values.status();
+  if (!indices.ok()) return indices.status();
+  int64_t bytes = SizeOf(values->dtype());
+  for (int64_t n : t.dims) {
+    if (n < 0 || __builtin_mul_overflow(bytes, n, &bytes) || bytes > kMostBytes)
+      return absl::ResourceExhaustedError("a sparse tensor is larger than 1 GiB");
+  }
+  const int64_t count = values->num_elements(), rank = static_cast<int64_t>(t.dims.size());
+  const bool linear = indices->rank() == 1;
+  if (indices->dtype() != i64 || indices->num_elements() != (linear ? count : count * rank))
+    return absl::InvalidArgumentError("the indices of a sparse tensor don't fit its values");
+  absl::StatusOr<Tensor> dense = Tensor::Make(values->dtype(), t.dims);
+  if (!dense.ok()) return dense.status();
+  const auto size = static_cast<size_t>(SizeOf(values->dtype()));
+  for (int64_t i = 0; i < count; ++i) {
+    int64_t at = linear ? indices->data<int64_t>()[i] : 0;
+    bool inside = !linear || (at >= 0 && at < dense->num_elements());
+    for (int64_t k = 0; k < rank && !linear; ++k) {
+      const int64_t index = indices->data<int64_t>()[i * rank + k];
+      inside = inside && index >= 0 && index < t.dims[static_cast<size_t>(k)];
+      if (inside) at = at * t.dims[static_cast<size_t>(k)] + index;
+    }
+    if (!inside) return absl::OutOfRangeError("an index of a sparse tensor is out of range");
+    std::memcpy(dense->data<char>() + static_cast<size_t>(at) * size,
+                values->data<char>() + static_cast<size_t>(i) * size, size);
+  }
+  return dense;
+}
+
 std::string ElementTypeName(int32_t element_type) {
   const ElementRow* row = FindElement(element_type);
   return row == nullptr ? absl::StrCat("element type ", element_type) : row->name;

@@ -149,6 +149,10 @@ struct ModelDef {
 // The tensor over the same bytes, if Lathe has its element type; a copy where they are misaligned.
 // Unimplemented names the type.
 absl::StatusOr<Tensor> ToTensor(const TensorData& t);
+// Lathe's element type; Unimplemented names the type if it has none.
+absl::StatusOr<DType> ToDType(int32_t element_type);
+// The dense tensor. ResourceExhausted if it would be larger than 1 GiB.
+absl::StatusOr<Tensor> Densify(const SparseTensorData& t);
 // The standard's name: "FLOAT", "UINT8".
 std::string ElementTypeName(int32_t element_type);
 

@@ -1,0 +1,559 @@
+#include "compiler/onnx/importer.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "compiler/passes/evaluate.h"
+#include "ir/element_dims.h"
+#include "ir/status_macros.h"
+
+namespace lathe::onnx {
+
+using ir::kNoValue;
+using ir::ValueId;
+
+namespace {
+
+constexpr int64_t kMostIntegers = int64_t{1} << 20;  // of one tensor read as numbers
+
+std::string Domain(const std::string& domain) { return domain == "ai.onnx" ? "" : domain; }
+
+std::string OperatorName(const NodeDef& node) {
+  const std::string domain = Domain(node.domain);
+  return domain.empty() ? node.op_type : absl::StrCat(domain, ".", node.op_type);
+}
+
+// Letters, digits, '_' and '.' of `name`; everything else becomes '_'.
+std::string Word(const std::string& name) {
+  std::string word;
+  for (char c : name) {
+    const bool fits = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                      c == '_' || c == '.';
+    word.push_back(fits ? c : '_');
+  }
+  if (word.empty() || (word[0] >= '0' && word[0] <= '9') || word[0] == '.') word = "_" + word;
+  if (word == "_" || word == "None") word += "0";
+  return word;
+}
+
+std::string Unique(std::string word, const std::set<std::string>& taken) {
+  if (!taken.contains(word)) return word;
+  for (int i = 1;; ++i) {
+    const std::string next = absl::StrCat(word, "_", i);
+    if (!taken.contains(next)) return next;
+  }
+}
+
+// All dims that the node's evaluation looks at are numbers.
+bool HasConstantDims(const ir::Node& n) {
+  const auto constant = [](const std::vector<Dim>& dims) {
+    return std::all_of(dims.begin(), dims.end(), [](Dim d) { return d.is_constant(); });
+  };
+  return constant(n.type.shape) && (!n.attrs.shape || constant(*n.attrs.shape)) &&
+         constant(n.attrs.starts) && constant(n.attrs.limits) && constant(n.attrs.low) &&
+         constant(n.attrs.high) && (!n.attrs.dim || n.attrs.dim->is_constant());
+}
+
+void CollectOperators(const std::vector<NodeDef>& nodes, std::vector<const NodeDef*>* all,
+                      int depth) {
+  for (const NodeDef& n : nodes) {
+    all->push_back(&n);
+    if (depth >= ir::kMaxBlockDepth) continue;
+    for (const Attribute& a : n.attributes)
+      for (const auto& g : a.graphs) CollectOperators(g->nodes, all, depth + 1);
+  }
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<int64_t>> Integers(const Tensor& t) {
+  if (t.num_elements() > kMostIntegers)
+    return absl::InvalidArgumentError(
+        absl::StrCat("has ", t.num_elements(), " elements; wanted a few numbers"));
+  const Tensor flat = t.Contiguous();
+  std::vector<int64_t> values;
+  for (int64_t i = 0; i < flat.num_elements(); ++i) {
+    switch (flat.dtype()) {
+      case DType::kI64:
+        values.push_back(flat.data<int64_t>()[i]);
+        break;
+      case DType::kI32:
+        values.push_back(flat.data<int32_t>()[i]);
+        break;
+      case DType::kBool:
+        values.push_back(flat.data<bool>()[i] ? 1 : 0);
+        break;
+      default:
+        return absl::InvalidArgumentError(
+            absl::StrCat("is of type ", Name(flat.dtype()), "; wanted i32 or i64"));
+    }
+  }
+  return values;
+}
+
+// -- names
+
+Val Importer::Lookup(const std::string& name) const {
+  for (size_t i = env_.size(); i-- > env_base_;) {
+    const auto found = env_[i].find(name);
+    if (found != env_[i].end()) return found->second;
+  }
+  return Val();
+}
+
+absl::Status Importer::Bind(const std::string& name, Val v) {
+  if (name.empty()) return absl::OkStatus();
+  env_.back()[name] = std::move(v);
+  return absl::OkStatus();
+}
+
+std::string Importer::Where(const NodeDef& node) const {
+  std::string name = node.name;
+  if (name.empty()) {
+    for (const std::string& out : node.outputs) {
+      if (!out.empty()) {
+        name = out;
+        break;
+      }
+    }
+  }
+  constexpr size_t kLongestShown = 128;
+  return absl::StrCat("node '", name.substr(0, kLongestShown), "' (", OperatorName(node), ")");
+}
+
+int64_t Importer::OpsetOf(const std::string& domain) const {
+  for (const auto& [name, version] : *opsets_)
+    if (Domain(name) == Domain(domain)) return version;
+  return 1;
+}
+
+const Attribute* Importer::AttributeOfCall(const std::string& name) const {
+  const Call* call = call_;
+  if (call == nullptr) return nullptr;
+  const Attribute* given = call->node->Find(name);
+  if (given == nullptr) {
+    for (const Attribute& a : call->function->attribute_defaults)
+      if (a.name == name) return &a;
+    return nullptr;
+  }
+  // An attribute of an enclosing function that this call passes on.
+  for (call = call->outer; given != nullptr && !given->ref_attr_name.empty();) {
+    if (call == nullptr) return nullptr;
+    const std::string& outer = given->ref_attr_name;
+    given = call->node->Find(outer);
+    if (given == nullptr) {
+      for (const Attribute& a : call->function->attribute_defaults)
+        if (a.name == outer) given = &a;
+    }
+    call = call->outer;
+  }
+  return given;
+}
+
+const FunctionDef* Importer::FindFunction(const NodeDef& node) const {
+  for (const FunctionDef& f : model_.functions) {
+    if (f.name == node.op_type && Domain(f.domain) == Domain(node.domain) &&
+        f.overload == node.overload) {
+      return &f;
+    }
+  }
+  return nullptr;
+}
+
+// -- what is known of a value
+
+std::optional<std::vector<Dim>> Importer::SizesOf(const Val& v) {
+  if (v.kind != Val::Kind::kTensor) return std::nullopt;
+  if (v.constant) {
+    const absl::StatusOr<std::vector<int64_t>> numbers = Integers(*v.constant);
+    if (!numbers.ok()) return std::nullopt;
+    return std::vector<Dim>(numbers->begin(), numbers->end());
+  }
+  if (v.id == kNoValue) return std::nullopt;
+  ir::Graph* graph = v.scope->GraphOf(v.stage);
+  if (auto dims = KnownSizes(graph, v.id)) return dims;
+  return std::nullopt;
+}
+
+absl::StatusOr<std::optional<std::vector<Dim>>> Importer::Dims(const Val& v, int64_t least) {
+  if (auto dims = SizesOf(v)) return dims;
+  if (v.id == kNoValue || v.kind != Val::Kind::kTensor) return std::optional<std::vector<Dim>>();
+  std::set<std::string> names;
+  const auto as_dims = [&]() -> absl::StatusOr<std::optional<std::vector<Dim>>> {
+    LATHE_ASSIGN_OR_RETURN(const std::optional<Tensor> t, Content(v));
+    if (!t) return std::optional<std::vector<Dim>>();
+    LATHE_ASSIGN_OR_RETURN(const std::vector<int64_t> numbers, Integers(*t));
+    return std::optional<std::vector<Dim>>(std::vector<Dim>(numbers.begin(), numbers.end()));
+  };
+  if (const std::optional<Tensor> t = Evaluate(v, &names)) {
+    LATHE_ASSIGN_OR_RETURN(const std::vector<int64_t> numbers, Integers(*t));
+    if (names.empty() ||
+        std::any_of(numbers.begin(), numbers.end(), [&](int64_t n) { return n < least; }))
+      return as_dims();
+  }
+  if (auto dims = ir::ElementDims(v.scope->GraphOf(v.stage), v.id)) return dims;
+  return as_dims();
+}
+
+std::optional<Tensor> Importer::Evaluate(const Val& v, std::set<std::string>* names) {
+  if (v.kind != Val::Kind::kTensor) return std::nullopt;
+  if (v.constant) return *v.constant;
+  if (v.id == kNoValue) return std::nullopt;
+  const ir::Graph& graph = *v.scope->GraphOf(v.stage);
+  constexpr size_t kMostValues = 4096;
+  absl::flat_hash_map<ValueId, Tensor> known;
+  std::vector<std::pair<ValueId, bool>> stack = {{v.id, false}};
+  while (!stack.empty()) {
+    const auto [at, ready] = stack.back();
+    stack.pop_back();
+    if (known.contains(at)) continue;
+    const ir::Node& n = graph.node(at);
+    if (n.op == ir::Op::k_constant) {
+      known[at] = n.attrs.tensor;
+      continue;
+    }
+    if (n.op == ir::Op::k_input) {
+      const auto name = root_inputs_.find(at);
+      if (names == nullptr || v.scope != root_.get() || v.stage != 0 || name == root_inputs_.end())
+        return std::nullopt;
+      const auto content = options_.contents.find(name->second);
+      if (content == options_.contents.end()) return std::nullopt;
+      names->insert(name->second);
+      known[at] = content->second.Contiguous();
+      continue;
+    }
+    if (n.op == ir::Op::k_shape_of) {
+      const Shape& shape = graph.type(n.operands[0]).shape;
+      std::vector<int64_t> numbers;
+      for (Dim d : shape) {
+        if (!d.is_constant()) return std::nullopt;
+        numbers.push_back(d.constant());
+      }
+      known[at] = Tensor::FromVector<int64_t>({static_cast<int64_t>(numbers.size())}, numbers);
+      continue;
+    }
+    if (!HasConstantDims(n) || n.op == ir::Op::k_random || known.size() > kMostValues)
+      return std::nullopt;
+    if (!ready) {
+      int64_t bytes = SizeOf(n.type.dtype);
+      for (Dim d : n.type.shape)
+        if (__builtin_mul_overflow(bytes, d.constant(), &bytes)) return std::nullopt;
+      if (bytes > options_.max_folded_bytes) return std::nullopt;
+      stack.push_back({at, true});
+      for (ValueId o : n.operands) stack.push_back({o, false});
+      continue;
+    }
+    std::vector<Tensor> operands;
+    for (ValueId o : n.operands) operands.push_back(known[o]);
+    std::optional<Tensor> result = compiler::EvaluateNode(graph, n, operands);
+    if (!result) return std::nullopt;
+    known[at] = *std::move(result);
+  }
+  return known[v.id];
+}
+
+absl::StatusOr<std::optional<Tensor>> Importer::Content(const Val& v) {
+  std::set<std::string> names;
+  std::optional<Tensor> t = Evaluate(v, &names);
+  if (!t || names.empty()) return t;
+  fixed_->insert(names.begin(), names.end());
+  return absl::AbortedError("an input has to be a constant");
+}
+
+std::optional<bool> Importer::Decided(const Val& v) {
+  if (v.kind != Val::Kind::kTensor) return std::nullopt;
+  if (const std::optional<Tensor> t = Evaluate(v, nullptr)) {
+    const absl::StatusOr<std::vector<int64_t>> numbers = Integers(*t);
+    if (numbers.ok() && numbers->size() == 1) return (*numbers)[0] != 0;
+    return std::nullopt;
+  }
+  if (v.id == kNoValue) return std::nullopt;
+  ir::Graph* graph = v.scope->GraphOf(v.stage);
+  ir::Builder builder(graph);
+  ir::Attrs attrs;
+  attrs.dtype = i64;
+  const absl::StatusOr<ValueId> number = builder.Create(ir::Op::k_cast, {v.id}, std::move(attrs));
+  if (!number.ok()) return std::nullopt;
+  const auto dims = KnownSizes(graph, *number);
+  if (!dims || dims->size() != 1 || !(*dims)[0].is_constant()) return std::nullopt;
+  return (*dims)[0].constant() != 0;
+}
+
+// -- inputs of the model
+
+absl::StatusOr<Dim> Importer::InputDim(const std::string& input, size_t axis, const Dimension& d) {
+  std::string name = d.name;
+  const auto open = options_.open.find({input, static_cast<int>(axis)});
+  if (open != options_.open.end()) {
+    name = open->second;
+  } else if (d.value && *d.value >= 0) {
+    return Dim(*d.value);
+  }
+  if (name.empty()) name = absl::StrCat(input, "_d", axis);
+  const auto [it, is_new] = dim_names_.try_emplace(name);
+  if (is_new) {
+    std::set<std::string> taken;
+    for (const auto& [other, symbol] : dim_names_) taken.insert(symbol);
+    it->second = Unique(Word(name), taken);
+  }
+  const Dim symbol = root_->dims()->Symbol(it->second);
+  if (!symbol.ok()) return symbol.status();
+  return symbol;
+}
+
+absl::StatusOr<ir::ValueType> Importer::InputType(const ValueInfo& input) {
+  if (input.type.kind != Type::Kind::kTensor) {
+    return absl::UnimplementedError(absl::StrCat(
+        "input '", input.name,
+        "' is no tensor (a sequence, optional, map or sparse tensor); wanted tensors"));
+  }
+  TensorData nothing;
+  nothing.element_type = input.type.element_type;
+  nothing.dims = {0};
+  absl::StatusOr<Tensor> like = ToTensor(nothing);
+  if (!like.ok()) {
+    return absl::Status(
+        like.status().code(),
+        absl::StrCat("input '", input.name, "': ", std::string(like.status().message())));
+  }
+  ir::ValueType type{like->dtype(), {}};
+  std::vector<Dimension> dims;
+  if (input.type.shape) {
+    dims = *input.type.shape;
+  } else {
+    const auto content = options_.contents.find(input.name);
+    if (content == options_.contents.end()) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "input '", input.name, "' is declared without a rank; give a tensor for it"));
+    }
+    dims.resize(static_cast<size_t>(content->second.rank()));
+  }
+  for (size_t i = 0; i < dims.size(); ++i) {
+    LATHE_ASSIGN_OR_RETURN(const Dim d, InputDim(input.name, i, dims[i]));
+    type.shape.push_back(d);
+  }
+  return type;
+}
+
+absl::Status Importer::AddInputs() {
+  for (const ValueInfo& input : model_.graph.inputs) {
+    if (env_.back().contains(input.name)) continue;  // an initializer gives it
+    if (fixed_->contains(input.name)) {
+      LATHE_RETURN_IF_ERROR(
+          Bind(input.name, Val::Constant(options_.contents.at(input.name).Contiguous())));
+      continue;
+    }
+    LATHE_ASSIGN_OR_RETURN(ir::ValueType type, InputType(input));
+    const std::string word = Unique(Word(input.name), taken_);
+    taken_.insert(word);
+    LATHE_ASSIGN_OR_RETURN(const Val v, root_->AddInput(word, std::move(type)));
+    root_inputs_[v.id] = input.name;
+    input_names_.push_back(input.name);
+    LATHE_RETURN_IF_ERROR(Bind(input.name, v));
+  }
+  for (const std::string& spec : options_.dims) {
+    absl::Status s = root_->graph().facts().AddSpec(nullptr, spec, {"option", ""});
+    if (!s.ok())
+      return absl::Status(s.code(), absl::StrCat("dims '", spec, "': ", std::string(s.message())));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Importer::AddInitializers(const GraphDef& graph) {
+  for (const TensorData& t : graph.initializers) {
+    absl::StatusOr<Tensor> tensor = ToTensor(t);
+    if (!tensor.ok()) {
+      return absl::Status(
+          tensor.status().code(),
+          absl::StrCat("initializer '", t.name, "': ", std::string(tensor.status().message())));
+    }
+    LATHE_RETURN_IF_ERROR(Bind(t.name, Val::Constant(*std::move(tensor))));
+  }
+  for (const auto& [name, sparse] : graph.sparse_initializers) {
+    LATHE_ASSIGN_OR_RETURN(Tensor dense, Densify(sparse));
+    LATHE_RETURN_IF_ERROR(Bind(name, Val::Constant(std::move(dense))));
+  }
+  return absl::OkStatus();
+}
+
+// -- nodes
+
+absl::Status Importer::CheckOperators() const {
+  std::vector<const NodeDef*> all;
+  CollectOperators(model_.graph.nodes, &all, 0);
+  for (const FunctionDef& f : model_.functions) CollectOperators(f.nodes, &all, 0);
+  std::map<std::string, std::pair<int, const NodeDef*>> missing;
+  for (const NodeDef* n : all) {
+    if (FindFunction(*n) != nullptr || FindMapper(Domain(n->domain), n->op_type) != nullptr)
+      continue;
+    auto& entry = missing[OperatorName(*n)];
+    if (entry.first++ == 0) entry.second = n;
+  }
+  if (missing.empty()) return absl::OkStatus();
+  std::vector<std::string> list;
+  for (const auto& [name, entry] : missing)
+    list.push_back(absl::StrCat(name, " (", entry.first, ", first ", Where(*entry.second), ")"));
+  return absl::UnimplementedError(absl::StrCat("the model uses operators that Lathe doesn't have: ",
+                                               absl::StrJoin(list, ", ")));
+}
+
+absl::Status Importer::ImportNode(const NodeDef& node, Scope& scope) {
+  const auto located = [&](const absl::Status& s) {
+    if (absl::IsAborted(s)) return s;
+    return absl::Status(s.code(), absl::StrCat(Where(node), ": ", std::string(s.message())));
+  };
+  scope.builder().set_location({Where(node), 0, 0});
+  std::map<int, Val> outputs;
+  if (const FunctionDef* function = FindFunction(node)) {
+    std::vector<Val> inputs;
+    for (const std::string& name : node.inputs)
+      inputs.push_back(name.empty() ? Val() : Lookup(name));
+    absl::StatusOr<std::vector<Val>> results = ImportFunction(*function, node, scope, inputs);
+    if (!results.ok()) return located(results.status());
+    for (size_t i = 0; i < results->size(); ++i) outputs[static_cast<int>(i)] = (*results)[i];
+  } else {
+    const Mapper* map = FindMapper(Domain(node.domain), node.op_type);
+    if (map == nullptr) return located(absl::UnimplementedError("there is no such operator"));
+    NodeContext c(*this, scope, node, OpsetOf(node.domain));
+    constexpr int kMostCuts = 16;
+    for (int cuts = 0;; ++cuts) {
+      (*map)(c);
+      if (!c.pending()) break;
+      if (cuts == kMostCuts) return located(absl::InternalError("is cut again and again"));
+      const NodeContext::Pending pending = *c.pending();
+      const std::string hint = absl::StrCat(Word(node.op_type), ".", pending.key);
+      absl::StatusOr<Shape> sizes = scope.Cut(pending.value, hint, pending.bounds);
+      if (!sizes.ok()) return located(sizes.status());
+      scope.builder().set_location({Where(node), 0, 0});
+      c.sizes()[pending.key] = *std::move(sizes);
+      c.Restart();
+    }
+    if (!c.ok()) return located(c.status());
+    outputs = c.outputs();
+  }
+  for (size_t i = 0; i < node.outputs.size(); ++i) {
+    if (node.outputs[i].empty()) continue;
+    const auto found = outputs.find(static_cast<int>(i));
+    if (found == outputs.end())
+      return located(absl::UnimplementedError(absl::StrCat("output ", i, " isn't supported")));
+    LATHE_RETURN_IF_ERROR(Bind(node.outputs[i], found->second));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Importer::ImportNodes(const std::vector<NodeDef>& nodes, Scope& scope) {
+  for (const NodeDef& node : nodes) {
+    for (const std::string& name : node.inputs) {
+      if (name.empty() || Lookup(name).present()) continue;
+      bool optional = false;  // an optional without a value
+      for (size_t i = env_.size(); i-- > env_base_;) optional |= env_[i].contains(name);
+      if (!optional) {
+        return absl::InvalidArgumentError(
+            absl::StrCat(Where(node), ": nothing before it computes its input '", name, "'"));
+      }
+    }
+    LATHE_RETURN_IF_ERROR(ImportNode(node, scope));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<Val>> Importer::ImportGraph(const GraphDef& graph, Scope& scope,
+                                                       const std::vector<Val>& inputs) {
+  if (depth_ >= ir::kMaxBlockDepth) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("sub-graphs are nested deeper than the limit of ", ir::kMaxBlockDepth));
+  }
+  if (inputs.size() != graph.inputs.size()) {
+    return absl::InvalidArgumentError(absl::StrCat("the sub-graph '", graph.name, "' has ",
+                                                   graph.inputs.size(), " inputs; wanted ",
+                                                   inputs.size()));
+  }
+  ++depth_;
+  env_.emplace_back();
+  std::vector<Val> results;
+  absl::Status s = AddInitializers(graph);
+  for (size_t i = 0; i < inputs.size() && s.ok(); ++i) s = Bind(graph.inputs[i].name, inputs[i]);
+  if (s.ok()) s = ImportNodes(graph.nodes, scope);
+  for (const ValueInfo& output : graph.outputs) {
+    if (!s.ok()) break;
+    results.push_back(Lookup(output.name));
+    if (!results.back().present() && !env_.back().contains(output.name))
+      s = absl::InvalidArgumentError(absl::StrCat(
+          "the sub-graph '", graph.name, "' doesn't compute its output '", output.name, "'"));
+  }
+  env_.pop_back();
+  --depth_;
+  if (!s.ok()) return s;
+  return results;
+}
+
+absl::StatusOr<std::vector<Val>> Importer::ImportFunction(const FunctionDef& function,
+                                                          const NodeDef& call, Scope& scope,
+                                                          const std::vector<Val>& inputs) {
+  for (const Call* c = call_; c != nullptr; c = c->outer) {
+    if (c->function == &function)
+      return absl::InvalidArgumentError("the function calls itself; recursion is refused");
+  }
+  if (depth_ >= ir::kMaxBlockDepth)
+    return absl::ResourceExhaustedError(
+        absl::StrCat("calls are nested deeper than the limit of ", ir::kMaxBlockDepth));
+  if (inputs.size() > function.inputs.size())
+    return absl::InvalidArgumentError(absl::StrCat("the function takes ", function.inputs.size(),
+                                                   " inputs; found ", inputs.size()));
+  const Call here{&function, &call, call_};
+  const size_t outer_base = env_base_;
+  const auto* outer_opsets = opsets_;
+  ++depth_;
+  env_base_ = env_.size();
+  env_.emplace_back();
+  call_ = &here;
+  if (!function.opsets.empty()) opsets_ = &function.opsets;
+  absl::Status s;
+  for (size_t i = 0; i < function.inputs.size() && s.ok(); ++i)
+    s = Bind(function.inputs[i], i < inputs.size() ? inputs[i] : Val());
+  if (s.ok()) s = ImportNodes(function.nodes, scope);
+  std::vector<Val> results;
+  for (const std::string& output : function.outputs)
+    if (s.ok()) results.push_back(Lookup(output));
+  env_.pop_back();
+  env_base_ = outer_base;
+  opsets_ = outer_opsets;
+  call_ = here.outer;
+  --depth_;
+  if (!s.ok()) return s;
+  return results;
+}
+
+absl::Status Importer::Run(std::set<std::string>* fixed) {
+  fixed_ = fixed;
+  opsets_ = &model_.opsets;
+  LATHE_RETURN_IF_ERROR(CheckOperators());
+  root_ = std::make_unique<Scope>(Word(model_.graph.name.empty() ? "model" : model_.graph.name),
+                                  options_.max_nodes);
+  env_.emplace_back();
+  LATHE_RETURN_IF_ERROR(AddInitializers(model_.graph));
+  LATHE_RETURN_IF_ERROR(AddInputs());
+  LATHE_RETURN_IF_ERROR(ImportNodes(model_.graph.nodes, *root_));
+  std::vector<Val> results;
+  std::vector<std::string> names;
+  std::set<std::string> taken;
+  for (const ValueInfo& output : model_.graph.outputs) {
+    Val v = Lookup(output.name);
+    if (v.kind != Val::Kind::kTensor) {
+      if (!v.present())
+        return absl::InvalidArgumentError(
+            absl::StrCat("nothing computes the model's output '", output.name, "'"));
+      return absl::UnimplementedError(
+          absl::StrCat("output '", output.name, "' is a sequence; wanted a tensor"));
+    }
+    results.push_back(std::move(v));
+    names.push_back(Unique(Word(output.name), taken));
+    taken.insert(names.back());
+  }
+  return root_->Finish(results, names);
+}
+
+}  // namespace lathe::onnx

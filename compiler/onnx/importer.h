@@ -1,0 +1,95 @@
+#pragma once
+// Importer: turns the nodes of an ONNX model into a program, node by node in the file's order, by
+// the mappings of node.h. Shape arithmetic becomes dims as it goes by; an `If` that sizes decide is
+// decided before its branches have types; what depends on data becomes stages (scope.h).
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "compiler/onnx/model.h"
+#include "compiler/onnx/node.h"
+#include "compiler/onnx/scope.h"
+#include "lathe/onnx.h"
+
+namespace lathe::onnx {
+
+// The integers of a tensor of any integer type or bool.
+absl::StatusOr<std::vector<int64_t>> Integers(const Tensor& t);
+
+class Importer {
+ public:
+  Importer(const ModelDef& model, const OnnxOptions& options) : model_(model), options_(options) {}
+
+  // One attempt, with the inputs of `fixed` as constants. Aborted, with `fixed` grown, if the
+  // content of another input turned out to be needed.
+  absl::Status Run(std::set<std::string>* fixed);
+  Scope& root() { return *root_; }
+  // Inputs of the program in order, and outputs: the model's names.
+  const std::vector<std::string>& input_names() const { return input_names_; }
+  const std::map<std::string, std::string>& dim_names() const { return dim_names_; }
+
+  // -- for mappings
+  Val Lookup(const std::string& name) const;
+  // The dims that the integers of `v` are known to be without looking at data.
+  std::optional<std::vector<Dim>> SizesOf(const Val& v);
+  // The same; inputs of the model may become shape inputs, or fixed ones if their content is given
+  // and has an element below `least`.
+  absl::StatusOr<std::optional<std::vector<Dim>>> Dims(const Val& v, int64_t least = 0);
+  // The elements of `v` if they follow from constants and contents of inputs.
+  absl::StatusOr<std::optional<Tensor>> Content(const Val& v);
+  // What the bool scalar `v` is, if sizes and constants decide it.
+  std::optional<bool> Decided(const Val& v);
+  std::string Where(const NodeDef& node) const;
+  // The attribute of the function call under way that a node inside refers to; null if it has none.
+  const Attribute* AttributeOfCall(const std::string& name) const;
+  int64_t OpsetOf(const std::string& domain) const;
+
+  // Imports a sub-graph in `scope`, its inputs being `inputs`: its outputs' values. Names inside
+  // see those outside.
+  absl::StatusOr<std::vector<Val>> ImportGraph(const GraphDef& graph, Scope& scope,
+                                               const std::vector<Val>& inputs);
+  // A call of a function of the model or of the standard, given as nodes.
+  absl::StatusOr<std::vector<Val>> ImportFunction(const FunctionDef& function, const NodeDef& call,
+                                                  Scope& scope, const std::vector<Val>& inputs);
+
+ private:
+  using Env = std::map<std::string, Val>;
+  absl::Status AddInputs();
+  absl::StatusOr<ir::ValueType> InputType(const ValueInfo& input);
+  absl::StatusOr<Dim> InputDim(const std::string& input, size_t axis, const Dimension& d);
+  // The value of `v` from constants and, if `names` isn't null, contents of inputs, which it gets.
+  std::optional<Tensor> Evaluate(const Val& v, std::set<std::string>* names);
+  const FunctionDef* FindFunction(const NodeDef& node) const;
+  absl::Status ImportNodes(const std::vector<NodeDef>& nodes, Scope& scope);
+  absl::Status ImportNode(const NodeDef& node, Scope& scope);
+  absl::Status CheckOperators() const;
+  absl::Status Bind(const std::string& name, Val v);
+  absl::Status AddInitializers(const GraphDef& graph);
+
+  const ModelDef& model_;
+  const OnnxOptions& options_;
+  std::unique_ptr<Scope> root_;
+  std::vector<Env> env_;  // innermost last
+  size_t env_base_ = 0;   // functions see nothing of their caller
+  const std::vector<std::pair<std::string, int64_t>>* opsets_ = nullptr;
+  std::vector<std::string> input_names_;
+  std::map<std::string, std::string> dim_names_;  // of the model -> symbol
+  std::set<std::string> taken_;                   // names of inputs
+  std::map<ir::ValueId, std::string> root_inputs_;
+  std::set<std::string>* fixed_ = nullptr;
+  // Functions under way, innermost last.
+  struct Call {
+    const FunctionDef* function;
+    const NodeDef* node;
+    const Call* outer;
+  };
+  const Call* call_ = nullptr;
+  int depth_ = 0;
+};
+
+}  // namespace lathe::onnx

@@ -1,0 +1,50 @@
+// lathe::load_onnx: reader, importer, and what is told about the model.
+#include <set>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "compiler/onnx/importer.h"
+#include "compiler/onnx/reader.h"
+#include "ir/status_macros.h"
+#include "lathe/onnx.h"
+
+namespace lathe {
+namespace {
+
+void CountOperators(const std::vector<onnx::NodeDef>& nodes, std::map<std::string, int>* counts) {
+  for (const onnx::NodeDef& n : nodes) {
+    const bool standard = n.domain.empty() || n.domain == "ai.onnx";
+    ++(*counts)[standard ? n.op_type : absl::StrCat(n.domain, ".", n.op_type)];
+    for (const onnx::Attribute& a : n.attributes)
+      for (const auto& g : a.graphs) CountOperators(g->nodes, counts);
+  }
+}
+
+}  // namespace
+
+absl::StatusOr<OnnxModel> load_onnx(const std::string& path, const OnnxOptions& options) {
+  LATHE_ASSIGN_OR_RETURN(const onnx::ModelDef model, onnx::ReadModel(path));
+  std::set<std::string> fixed;
+  const size_t most_attempts = model.graph.inputs.size() + 1;
+  for (size_t attempt = 0;; ++attempt) {
+    onnx::Importer importer(model, options);
+    const size_t before = fixed.size();
+    absl::Status s = importer.Run(&fixed);
+    if (absl::IsAborted(s) && fixed.size() > before && attempt < most_attempts) continue;
+    LATHE_RETURN_IF_ERROR(std::move(s));
+    const bool single = importer.root().is_single_graph();
+    if (!single) return absl::UnimplementedError("STAGED");
+    OnnxModel result{.program = Program(importer.root().ReleaseGraph())};
+    result.inputs = importer.input_names();
+    for (const onnx::ValueInfo& output : model.graph.outputs) result.outputs.push_back(output.name);
+    result.fixed.assign(fixed.begin(), fixed.end());
+    result.dims = importer.dim_names();
+    result.producer = model.producer;
+    result.ir_version = model.ir_version;
+    CountOperators(model.graph.nodes, &result.operators);
+    for (const onnx::FunctionDef& f : model.functions) CountOperators(f.nodes, &result.operators);
+    return result;
+  }
+}
+
+}  // namespace lathe

@@ -1,0 +1,299 @@
+// Operators that compute each element from the same element of each operand.
+#include <cmath>
+#include <limits>
+
+#include "absl/strings/str_cat.h"
+#include "compiler/onnx/node.h"
+
+namespace lathe::onnx {
+namespace {
+
+Mapper Unary(ir::Op op) {
+  return [op](NodeContext& c) { c.Out(0, Un(op, c.In(0))); };
+}
+Mapper Unary(std::string_view op) {
+  return [op](NodeContext& c) { c.Out(0, Un(op, c.In(0))); };
+}
+// Before opset 7 the second operand broadcasts from `axis` on, where `broadcast` says so.
+V Aligned(NodeContext& c, V a, V b) {
+  if (c.opset() >= 7 || !c.ok() || c.Int("broadcast") == 0 || !c.HasAttr("axis")) return b;
+  const int axis = c.Axis(c.Int("axis"), a.rank());
+  Shape shape = b.shape();
+  while (static_cast<int>(shape.size()) < a.rank() - axis) shape.push_back(1);
+  return ReshapeTo(b, shape);
+}
+Mapper Binary(ir::Op op) {
+  return [op](NodeContext& c) {
+    V a = c.In(0), b = c.In(1);
+    c.Out(0, Bin(op, a, Aligned(c, a, b)));
+  };
+}
+Mapper Binary(std::string_view op) {
+  return [op](NodeContext& c) { c.Out(0, Bin(op, c.In(0), c.In(1))); };
+}
+// Any number of operands, from the left.
+Mapper Variadic(ir::Op op) {
+  return [op](NodeContext& c) {
+    V result = c.In(0);
+    for (int i = 1; i < c.num_inputs(); ++i) result = Bin(op, result, c.In(i));
+    c.Out(0, result);
+  };
+}
+
+V Positive(V x) { return Bin(ir::Op::k_gt, x, 0.0); }
+
+void Mean(NodeContext& c) {
+  V result = c.In(0);
+  for (int i = 1; i < c.num_inputs(); ++i) result = result + c.In(i);
+  c.Out(0, result / static_cast<double>(c.num_inputs()));
+}
+
+void Mod(NodeContext& c) {
+  c.Out(0, Bin(c.Int("fmod") != 0 ? ir::Op::k_rem : ir::Op::k_mod, c.In(0), c.In(1)));
+}
+
+void Pow(NodeContext& c) {
+  V x = c.In(0), y = c.In(1);
+  if (!c.ok()) return;
+  const DType to = x.dtype();
+  if (x.dtype() != y.dtype()) {  // the wider road, then back
+    const bool floats = IsFloat(x.dtype()) || IsFloat(y.dtype());
+    const DType common = !floats                                                      ? i64
+                         : (x.dtype() == f64 || y.dtype() == f64 || IsInt(x.dtype())) ? f64
+                                                                                      : x.dtype();
+    x = Cast(x, common);
+    y = Cast(y, common);
+  }
+  c.Out(0, Cast(Bin("pow", x, y), to));
+}
+
+void Clip(NodeContext& c) {
+  V x = c.In(0);
+  if (c.opset() < 11) {
+    if (c.HasAttr("min")) x = Bin(ir::Op::k_maximum, x, c.Float("min"));
+    if (c.HasAttr("max")) x = Bin(ir::Op::k_minimum, x, c.Float("max"));
+  } else {
+    if (c.Has(1)) x = Maximum(x, c.In(1));
+    if (c.Has(2)) x = Minimum(x, c.In(2));
+  }
+  c.Out(0, x);
+}
+
+void Where(NodeContext& c) { c.Out(0, Select(c.In(0), c.In(1), c.In(2))); }
+
+void CastTo(NodeContext& c) {
+  V x = c.In(0);
+  const absl::StatusOr<DType> to = ToDType(static_cast<int32_t>(c.Int("to")));
+  if (!to.ok()) return c.Fail(to.status());
+  c.Out(0, Cast(x, *to));
+}
+
+void CastLike(NodeContext& c) {
+  V x = c.In(0), like = c.In(1);
+  c.Out(0, Cast(x, like.dtype()));
+}
+
+void Identity(NodeContext& c) { c.OutVal(0, c.InVal(0)); }
+
+// In inference nothing is dropped.
+void Dropout(NodeContext& c) {
+  if (c.Has(2)) {
+    const std::optional<std::vector<int64_t>> training = c.Constants(2);
+    if (!training) return;
+    if (training->size() == 1 && (*training)[0] != 0)
+      return c.Unsupported("training_mode is on; training isn't supported");
+  }
+  V x = c.In(0);
+  c.Out(0, x);
+  if (c.WantsOutput(1)) {
+    const bool mask_is_bool = c.opset() >= 10;
+    c.Out(1, c.Fill(x.shape(), mask_is_bool ? bool_ : x.dtype(), 1));
+  }
+}
+
+void IsInf(NodeContext& c) {
+  V x = c.In(0);
+  const double inf = std::numeric_limits<double>::infinity();
+  const bool low = c.Int("detect_negative", 1) != 0, high = c.Int("detect_positive", 1) != 0;
+  V is_high = Bin(ir::Op::k_eq, x, inf), is_low = Bin(ir::Op::k_eq, x, -inf);
+  if (low && high) return c.Out(0, Bin(ir::Op::k_or, is_high, is_low));
+  if (!c.ok()) return;
+  c.Out(0, high ? is_high : low ? is_low : c.Fill(x.shape(), bool_, 0));
+}
+
+void BitShift(NodeContext& c) {
+  const std::string direction = c.Str("direction");
+  if (direction != "LEFT" && direction != "RIGHT")
+    return c.Fail(absl::StrCat("direction is '", direction, "'; wanted LEFT or RIGHT"));
+  c.Out(0, Bin(direction == "LEFT" ? "shift_left" : "shift_right", c.In(0), c.In(1)));
+}
+
+// -- activations
+
+void LeakyRelu(NodeContext& c) {
+  V x = c.In(0);
+  c.Out(0, Select(Bin(ir::Op::k_lt, x, 0.0), x * c.Float("alpha", 0.01), x));
+}
+void PRelu(NodeContext& c) {
+  V x = c.In(0), slope = c.In(1);
+  if (!c.ok()) return;
+  if (c.opset() < 7 && slope.rank() == 1 && x.rank() > 2) {  // one a channel
+    Shape shape(static_cast<size_t>(x.rank() - 1), 1);
+    shape[0] = slope.dim(0);
+    slope = ReshapeTo(slope, shape);
+  }
+  c.Out(0, Select(Bin(ir::Op::k_lt, x, 0.0), x * slope, x));
+}
+void Elu(NodeContext& c) {
+  V x = c.In(0);
+  c.Out(0, Select(Positive(x), x, c.Float("alpha", 1) * Un("expm1", x)));
+}
+void Celu(NodeContext& c) {
+  V x = c.In(0);
+  const double alpha = c.Float("alpha", 1);
+  c.Out(0, Select(Positive(x), x, alpha * Un("expm1", x / alpha)));
+}
+void Selu(NodeContext& c) {
+  V x = c.In(0);
+  const double alpha = c.Float("alpha", 1.67326319217681884765625);
+  const double gamma = c.Float("gamma", 1.05070102214813232421875);
+  c.Out(0, gamma * Select(Positive(x), x, alpha * Un("expm1", x)));
+}
+void HardSigmoid(NodeContext& c) {
+  V x = c.In(0) * c.Float("alpha", 0.2) + c.Float("beta", 0.5);
+  c.Out(0, Bin(ir::Op::k_minimum, Bin(ir::Op::k_maximum, x, 0.0), 1.0));
+}
+void HardSwish(NodeContext& c) {
+  V x = c.In(0);
+  c.Out(0, x * Bin(ir::Op::k_minimum, Bin(ir::Op::k_maximum, x / 6.0 + 0.5, 0.0), 1.0));
+}
+// log(1 + e^x) without overflow.
+V SoftplusOf(V x) { return Bin(ir::Op::k_maximum, x, 0.0) + Un("log1p", Exp(-Abs(x))); }
+void Softplus(NodeContext& c) { c.Out(0, SoftplusOf(c.In(0))); }
+void Mish(NodeContext& c) {
+  V x = c.In(0);
+  c.Out(0, x * Tanh(SoftplusOf(x)));
+}
+void Softsign(NodeContext& c) {
+  V x = c.In(0);
+  c.Out(0, x / (1.0 + Abs(x)));
+}
+void ThresholdedRelu(NodeContext& c) {
+  V x = c.In(0);
+  c.Out(0, Select(Bin(ir::Op::k_gt, x, c.Float("alpha", 1)), x, x.c->Scalar(x.dtype(), 0)));
+}
+void Shrink(NodeContext& c) {
+  V x = c.In(0);
+  const double bias = c.Float("bias"), lambda = c.Float("lambd", 0.5);
+  V zero = c.Scalar(x.dtype(), 0);
+  c.Out(0, Select(Bin(ir::Op::k_lt, x, -lambda), x + bias,
+                  Select(Bin(ir::Op::k_gt, x, lambda), x - bias, zero)));
+}
+V TanhGelu(V x) {
+  constexpr double kRoot = 0.7978845608028654;  // sqrt(2 / pi)
+  return 0.5 * x * (1.0 + Tanh(kRoot * (x + 0.044715 * (x * x * x))));
+}
+void Gelu(NodeContext& c) {
+  V x = c.In(0);
+  const std::string how = c.Str("approximate", "none");
+  c.Out(0, how == "tanh" ? TanhGelu(x) : Un(ir::Op::k_gelu, x));
+}
+void FastGelu(NodeContext& c) {
+  V x = c.In(0);
+  if (c.Has(1)) x = x + c.In(1);
+  c.Out(0, TanhGelu(x));
+}
+void BiasGelu(NodeContext& c) { c.Out(0, Un(ir::Op::k_gelu, c.In(0) + c.In(1))); }
+void QuickGelu(NodeContext& c) {
+  V x = c.In(0);
+  c.Out(0, x * Sigmoid(x * c.Float("alpha", 1.702)));
+}
+void Swish(NodeContext& c) {
+  V x = c.In(0);
+  const double alpha = c.Float("alpha", 1);
+  c.Out(0, alpha == 1 ? Un(ir::Op::k_silu, x) : x * Sigmoid(x * alpha));
+}
+
+}  // namespace
+
+std::vector<Mapping> ElementwiseMappings() {
+  return {
+      {"", "Abs", Unary(ir::Op::k_abs)},
+      {"", "Neg", Unary(ir::Op::k_neg)},
+      {"", "Exp", Unary(ir::Op::k_exp)},
+      {"", "Log", Unary(ir::Op::k_log)},
+      {"", "Sqrt", Unary(ir::Op::k_sqrt)},
+      {"", "Reciprocal", [](NodeContext& c) { c.Out(0, 1.0 / c.In(0)); }},
+      {"", "Floor", Unary(ir::Op::k_floor)},
+      {"", "Ceil", Unary("ceil")},
+      {"", "Round", Unary("round")},
+      {"", "Sign", Unary("sign")},
+      {"", "Sin", Unary(ir::Op::k_sin)},
+      {"", "Cos", Unary(ir::Op::k_cos)},
+      {"", "Tan", Unary("tan")},
+      {"", "Asin", Unary("asin")},
+      {"", "Acos", Unary("acos")},
+      {"", "Atan", Unary("atan")},
+      {"", "Sinh", Unary("sinh")},
+      {"", "Cosh", Unary("cosh")},
+      {"", "Asinh", Unary("asinh")},
+      {"", "Acosh", Unary("acosh")},
+      {"", "Atanh", Unary("atanh")},
+      {"", "Erf", Unary(ir::Op::k_erf)},
+      {"", "Tanh", Unary(ir::Op::k_tanh)},
+      {"", "Sigmoid", Unary(ir::Op::k_sigmoid)},
+      {"", "Relu", Unary(ir::Op::k_relu)},
+      {"", "IsNaN", Unary("is_nan")},
+      {"", "IsInf", IsInf},
+      {"", "Not", Unary(ir::Op::k_not)},
+      {"", "BitwiseNot", Unary("bit_not")},
+      {"", "Add", Binary(ir::Op::k_add)},
+      {"", "Sub", Binary(ir::Op::k_sub)},
+      {"", "Mul", Binary(ir::Op::k_mul)},
+      {"", "Div", Binary(ir::Op::k_div)},
+      {"", "Mod", Mod},
+      {"", "Pow", Pow},
+      {"", "And", Binary(ir::Op::k_and)},
+      {"", "Or", Binary(ir::Op::k_or)},
+      {"", "Xor", Binary(ir::Op::k_ne)},
+      {"", "Equal", Binary(ir::Op::k_eq)},
+      {"", "Greater", Binary(ir::Op::k_gt)},
+      {"", "GreaterOrEqual", Binary(ir::Op::k_ge)},
+      {"", "Less", Binary(ir::Op::k_lt)},
+      {"", "LessOrEqual", Binary(ir::Op::k_le)},
+      {"", "BitwiseAnd", Binary("bit_and")},
+      {"", "BitwiseOr", Binary("bit_or")},
+      {"", "BitwiseXor", Binary("bit_xor")},
+      {"", "BitShift", BitShift},
+      {"", "Max", Variadic(ir::Op::k_maximum)},
+      {"", "Min", Variadic(ir::Op::k_minimum)},
+      {"", "Sum", Variadic(ir::Op::k_add)},
+      {"", "Mean", Mean},
+      {"", "Clip", Clip},
+      {"", "Where", Where},
+      {"", "Cast", CastTo},
+      {"", "CastLike", CastLike},
+      {"", "Identity", Identity},
+      {"", "Dropout", Dropout},
+      {"", "LeakyRelu", LeakyRelu},
+      {"", "PRelu", PRelu},
+      {"", "Elu", Elu},
+      {"", "Celu", Celu},
+      {"", "Selu", Selu},
+      {"", "HardSigmoid", HardSigmoid},
+      {"", "HardSwish", HardSwish},
+      {"", "Softplus", Softplus},
+      {"", "Softsign", Softsign},
+      {"", "Mish", Mish},
+      {"", "ThresholdedRelu", ThresholdedRelu},
+      {"", "Shrink", Shrink},
+      {"", "Gelu", Gelu},
+      {"", "Swish", Swish},
+      {"com.microsoft", "Gelu", [](NodeContext& c) { c.Out(0, Un(ir::Op::k_gelu, c.In(0))); }},
+      {"com.microsoft", "FastGelu", FastGelu},
+      {"com.microsoft", "BiasGelu", BiasGelu},
+      {"com.microsoft", "QuickGelu", QuickGelu},
+  };
+}
+
+}  // namespace lathe::onnx

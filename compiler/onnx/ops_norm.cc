@@ -1,0 +1,252 @@
+// Normalisations and softmax forms.
+#include <cmath>
+#include <limits>
+
+#include "absl/strings/str_cat.h"
+#include "compiler/onnx/node.h"
+
+namespace lathe::onnx {
+namespace {
+
+std::vector<int> From(int first, int rank) {
+  std::vector<int> axes;
+  for (int i = first; i < rank; ++i) axes.push_back(i);
+  return axes;
+}
+
+// [c] beside [n, c, ..].
+V PerChannel(V v, int rank) {
+  if (!v.ok()) return v;
+  Shape shape(static_cast<size_t>(rank), 1);
+  shape[1] = v.dim(0);
+  return ReshapeTo(v, shape);
+}
+
+// Mean 0 and variance 1 over `axes`; the mean and 1 / deviation go out where they are wanted.
+V Normalised(V x, const std::vector<int>& axes, double epsilon, V* mean = nullptr,
+             V* inverse = nullptr) {
+  V m = Reduce(ir::Op::k_mean, x, axes, true);
+  V d = x - m;
+  V inv = 1.0 / Sqrt(Reduce(ir::Op::k_mean, d * d, axes, true) + epsilon);
+  if (mean != nullptr) *mean = m;
+  if (inverse != nullptr) *inverse = inv;
+  return d * inv;
+}
+
+// Softmax before opset 13 joins all axes from `axis` on.
+void SoftmaxForm(NodeContext& c, bool log) {
+  V x = c.In(0);
+  if (!c.ok()) return;
+  const bool joins = c.opset() < 13;
+  const int axis = c.Axis(c.Int("axis", joins ? 1 : -1), x.rank());
+  const Shape shape = x.shape();
+  if (joins)
+    x = ReshapeTo(x,
+                  {Product(shape, 0, axis), Product(shape, axis, static_cast<int>(shape.size()))});
+  const int over = joins ? 1 : axis;
+  V y;
+  if (log) {
+    V most = Reduce(ir::Op::k_max, x, {over}, true);
+    V d = x - most;
+    y = d - Log(Reduce(ir::Op::k_sum, Exp(d), {over}, true));
+  } else {
+    y = Softmax(x, over);
+  }
+  c.Out(0, joins ? ReshapeTo(y, shape) : y);
+}
+
+void Hardmax(NodeContext& c) {
+  V x = c.In(0);
+  if (!c.ok()) return;
+  const bool joins = c.opset() < 13;
+  const int axis = c.Axis(c.Int("axis", joins ? 1 : -1), x.rank());
+  const Shape shape = x.shape();
+  if (joins)
+    x = ReshapeTo(x,
+                  {Product(shape, 0, axis), Product(shape, axis, static_cast<int>(shape.size()))});
+  const int over = joins ? 1 : axis;
+  ir::Attrs attrs;
+  attrs.axis = over;
+  attrs.keep_dims = true;
+  V first = c.Create(ir::Op::k_argmax, {x}, std::move(attrs));
+  Shape along(static_cast<size_t>(x.rank()), 1);
+  along[static_cast<size_t>(over)] = x.dim(over);
+  V y = Cast(Bin(ir::Op::k_eq, c.Iota(along, over), first), x.dtype());
+  c.Out(0, joins ? ReshapeTo(y, shape) : y);
+}
+
+void BatchNormalization(NodeContext& c) {
+  V x = c.In(0), scale = c.In(1), bias = c.In(2), mean = c.In(3), var = c.In(4);
+  if (c.Int("training_mode") != 0 || (c.opset() < 7 && c.Int("is_test") == 0))
+    return c.Unsupported("training isn't supported");
+  if (!c.ok()) return;
+  // One factor and one term a channel.
+  const DType wide = var.dtype();
+  V factor = Cast(scale, wide) / Sqrt(var + c.Float("epsilon", 1e-5));
+  V term = Cast(bias, wide) - mean * factor;
+  V y = Cast(x, wide) * PerChannel(factor, x.rank()) + PerChannel(term, x.rank());
+  c.Out(0, Cast(y, x.dtype()));
+}
+
+void InstanceNormalization(NodeContext& c) {
+  V x = c.In(0), scale = c.In(1), bias = c.In(2);
+  if (!c.ok()) return;
+  V y = Normalised(x, From(2, x.rank()), c.Float("epsilon", 1e-5));
+  c.Out(0, y * PerChannel(scale, x.rank()) + PerChannel(bias, x.rank()));
+}
+
+void GroupNormalization(NodeContext& c) {
+  V x = c.In(0), scale = c.In(1), bias = c.In(2);
+  const int64_t groups = c.Int("num_groups");
+  if (!c.ok()) return;
+  if (groups < 1 || x.rank() < 2) return c.Fail("wanted [n, c, ..] and num_groups >= 1");
+  const Shape shape = x.shape();
+  Shape apart = {x.dim(0), groups, FloorDiv(x.dim(1), groups)};
+  c.Require(Eq(lathe::Mod(x.dim(1), groups), 0), "the groups divide the channels");
+  apart.insert(apart.end(), shape.begin() + 2, shape.end());
+  const absl::StatusOr<DType> stash = ToDType(static_cast<int32_t>(c.Int("stash_type", 1)));
+  if (!stash.ok()) return c.Fail(stash.status());
+  const DType type = x.dtype();
+  V y = ReshapeTo(Cast(x, *stash), apart);
+  y = Normalised(y, From(2, y.rank()), c.Float("epsilon", 1e-5));
+  if (c.opset() < 21) {  // scale and bias of a group
+    Shape per(static_cast<size_t>(y.rank()), 1);
+    per[1] = groups;
+    y = Cast(y, type) * ReshapeTo(scale, per) + ReshapeTo(bias, per);
+    return c.Out(0, ReshapeTo(y, shape));
+  }
+  y = Cast(ReshapeTo(y, shape), type);
+  c.Out(0, y * PerChannel(scale, y.rank()) + PerChannel(bias, y.rank()));
+}
+
+void LayerNormalization(NodeContext& c) {
+  V x = c.In(0), scale = c.In(1);
+  if (!c.ok()) return;
+  const int axis = c.Axis(c.Int("axis", -1), x.rank());
+  const DType type = x.dtype();
+  const absl::StatusOr<DType> stash = ToDType(static_cast<int32_t>(c.Int("stash_type", 1)));
+  if (!stash.ok()) return c.Fail(stash.status());
+  const double epsilon = c.Float("epsilon", 1e-5);
+  const bool plain = axis == x.rank() - 1 && type == *stash && scale.rank() == 1 && c.Has(2) &&
+                     !c.WantsOutput(1) && !c.WantsOutput(2);
+  if (plain) {
+    V bias = c.In(2);
+    if (bias.ok() && bias.rank() == 1) {
+      ir::Attrs attrs;
+      attrs.epsilon = epsilon;
+      return c.Out(0, c.Create(ir::Op::k_layer_norm, {x, scale, bias}, std::move(attrs)));
+    }
+  }
+  V mean, inverse;
+  V y =
+      Normalised(type == f64 ? x : Cast(x, *stash), From(axis, x.rank()), epsilon, &mean, &inverse);
+  y = Cast(y, type) * scale;
+  if (c.Has(2)) y = y + c.In(2);
+  c.Out(0, y);
+  c.Out(1, mean);
+  c.Out(2, inverse);
+}
+
+V RmsNormalised(V x, const std::vector<int>& axes, double epsilon) {
+  return x / Sqrt(Reduce(ir::Op::k_mean, x * x, axes, true) + epsilon);
+}
+
+void RmsNormalization(NodeContext& c) {
+  V x = c.In(0), scale = c.In(1);
+  if (!c.ok()) return;
+  const int axis = c.Axis(c.Int("axis", -1), x.rank());
+  const DType type = x.dtype();
+  const absl::StatusOr<DType> stash = ToDType(static_cast<int32_t>(c.Int("stash_type", 1)));
+  if (!stash.ok()) return c.Fail(stash.status());
+  V y = RmsNormalised(type == f64 ? x : Cast(x, *stash), From(axis, x.rank()),
+                      c.Float("epsilon", 1e-5));
+  c.Out(0, Cast(y, type) * scale);
+}
+
+// (x + skip + bias) normalised; the sum is output 3.
+Mapper SkipNorm(bool rms) {
+  return [rms](NodeContext& c) {
+    V x = c.In(0), skip = c.In(1), gamma = c.In(2);
+    V sum = x + skip;
+    const int bias = rms ? 3 : 4;
+    if (c.Has(bias)) sum = sum + c.In(bias);
+    if (!c.ok()) return;
+    const std::vector<int> last = {sum.rank() - 1};
+    const double epsilon = c.Float("epsilon", 1e-12);
+    V mean, inverse;
+    V y = rms ? RmsNormalised(sum, last, epsilon) : Normalised(sum, last, epsilon, &mean, &inverse);
+    y = y * gamma;
+    if (!rms && c.Has(3)) y = y + c.In(3);
+    c.Out(0, y);
+    if (!rms) {
+      c.Out(1, mean);
+      c.Out(2, inverse);
+    }
+    c.Out(3, sum);
+  };
+}
+
+void LpNormalization(NodeContext& c) {
+  V x = c.In(0);
+  if (!c.ok()) return;
+  const int axis = c.Axis(c.Int("axis", -1), x.rank());
+  V norm = c.Int("p", 2) == 1 ? Reduce(ir::Op::k_sum, Abs(x), {axis}, true)
+                              : Sqrt(Reduce(ir::Op::k_sum, x * x, {axis}, true));
+  V zero = Bin(ir::Op::k_eq, norm, 0.0);
+  c.Out(0, Select(zero, c.Scalar(x.dtype(), 0), x / norm));
+}
+
+void MeanVarianceNormalization(NodeContext& c) {
+  V x = c.In(0);
+  if (!c.ok()) return;
+  std::vector<int64_t> axes = c.Ints("axes");
+  if (axes.empty()) axes = {0, 2, 3};
+  const std::vector<int> over = c.Axes(axes, x.rank());
+  V mean = Reduce(ir::Op::k_mean, x, over, true);
+  V d = x - mean;
+  c.Out(0, d / (Sqrt(Reduce(ir::Op::k_mean, d * d, over, true)) + 1e-9));
+}
+
+void Lrn(NodeContext& c) {
+  V x = c.In(0);
+  const int64_t size = c.Int("size", 1);
+  if (!c.ok()) return;
+  if (size < 1 || size > 1024 || x.rank() < 2) return c.Fail("size is out of range");
+  const double alpha = c.Float("alpha", 1e-4), beta = c.Float("beta", 0.75);
+  const int64_t before = (size - 1) / 2, behind = size - 1 - before;
+  std::vector<Dim> low(static_cast<size_t>(x.rank()), 0), high = low;
+  low[1] = before;
+  high[1] = behind;
+  V squares = PadBy(x * x, low, high);
+  V sum;
+  for (int64_t i = 0; i < size && c.ok(); ++i) {
+    V part = SliceAxis(squares, 1, i, x.dim(1) + i);
+    sum = i == 0 ? part : sum + part;
+  }
+  V base = c.Float("bias", 1) + (alpha / static_cast<double>(size)) * sum;
+  c.Out(0, x / Bin("pow", base, c.Scalar(x.dtype(), beta)));
+}
+
+}  // namespace
+
+std::vector<Mapping> NormMappings() {
+  return {
+      {"", "Softmax", [](NodeContext& c) { SoftmaxForm(c, false); }},
+      {"", "LogSoftmax", [](NodeContext& c) { SoftmaxForm(c, true); }},
+      {"", "Hardmax", Hardmax},
+      {"", "BatchNormalization", BatchNormalization},
+      {"", "InstanceNormalization", InstanceNormalization},
+      {"", "GroupNormalization", GroupNormalization},
+      {"", "LayerNormalization", LayerNormalization},
+      {"", "RMSNormalization", RmsNormalization},
+      {"", "SimplifiedLayerNormalization", RmsNormalization},
+      {"com.microsoft", "SimplifiedLayerNormalization", RmsNormalization},
+      {"com.microsoft", "SkipLayerNormalization", SkipNorm(false)},
+      {"com.microsoft", "SkipSimplifiedLayerNormalization", SkipNorm(true)},
+      {"", "LpNormalization", LpNormalization},
+      {"", "MeanVarianceNormalization", MeanVarianceNormalization},
+      {"", "LRN", Lrn},
+  };
+}
+
+}  // namespace lathe::onnx

@@ -1,0 +1,143 @@
+// Reductions over axes.
+#include <limits>
+
+#include "absl/strings/str_cat.h"
+#include "compiler/onnx/node.h"
+
+namespace lathe::onnx {
+namespace {
+
+struct Axes {
+  V x;
+  std::vector<int> axes;
+  bool keep = true;
+  bool nothing = false;  // no axes, and that means none
+};
+
+Axes ReadAxes(NodeContext& c) {
+  const std::vector<int64_t> given = c.IntsOrInput("axes", 1);
+  Axes a{c.In(0), {}, c.Int("keepdims", 1) != 0};
+  if (!c.ok()) return a;
+  a.axes = c.Axes(given, a.x.rank());
+  if (given.empty()) {
+    a.nothing = c.Int("noop_with_empty_axes") != 0;
+    for (int i = 0; i < a.x.rank() && !a.nothing; ++i) a.axes.push_back(i);
+  }
+  return a;
+}
+
+// The extremum of no elements is the type's own (opset 13 and later), so where an axis may be empty
+// one more element with that value stands behind it.
+V Extremum(NodeContext& c, const Axes& a, bool is_max) {
+  V x = a.x;
+  const DType type = x.dtype();
+  const bool is_bool = type == bool_;
+  if (is_bool) x = Cast(x, i32);
+  std::vector<Dim> high(static_cast<size_t>(x.rank()), 0);
+  for (int axis : a.axes)
+    if (!c.Known(x.dim(axis) >= 1)) high[static_cast<size_t>(axis)] = 1;
+  const double inf = std::numeric_limits<double>::infinity();
+  if (is_bool || IsFloat(type)) {
+    const double least = is_bool ? (is_max ? 0 : 1) : (is_max ? -inf : inf);
+    x = PadBy(x, std::vector<Dim>(static_cast<size_t>(x.rank()), 0), high, least);
+  }
+  V r = Reduce(is_max ? ir::Op::k_max : ir::Op::k_min, x, a.axes, a.keep);
+  return is_bool ? Cast(r, bool_) : r;
+}
+
+void Max(NodeContext& c) {
+  const Axes a = ReadAxes(c);
+  c.Out(0, Extremum(c, a, true));
+}
+void Min(NodeContext& c) {
+  const Axes a = ReadAxes(c);
+  c.Out(0, Extremum(c, a, false));
+}
+
+V SumOf(const Axes& a, V x) { return Reduce(ir::Op::k_sum, x, a.axes, a.keep); }
+
+void Sum(NodeContext& c) {
+  const Axes a = ReadAxes(c);
+  c.Out(0, SumOf(a, a.x));
+}
+void Prod(NodeContext& c) {
+  const Axes a = ReadAxes(c);
+  c.Out(0, Reduce(ir::Op::k_prod, a.x, a.axes, a.keep));
+}
+void Mean(NodeContext& c) {
+  const Axes a = ReadAxes(c);
+  if (!c.ok()) return;
+  if (IsFloat(a.x.dtype())) return c.Out(0, Reduce(ir::Op::k_mean, a.x, a.axes, a.keep));
+  Dim count = 1;
+  for (int axis : a.axes) count *= a.x.dim(axis);
+  c.Out(0, SumOf(a, a.x) / c.SizeOf(count, a.x.dtype()));
+}
+void L1(NodeContext& c) {
+  const Axes a = ReadAxes(c);
+  c.Out(0, SumOf(a, Abs(a.x)));
+}
+void L2(NodeContext& c) {
+  const Axes a = ReadAxes(c);
+  if (!c.ok()) return;
+  if (IsFloat(a.x.dtype())) return c.Out(0, Sqrt(SumOf(a, a.x * a.x)));
+  V x = Cast(a.x, f64);
+  c.Out(0, Cast(Sqrt(SumOf(a, x * x)), a.x.dtype()));
+}
+void SumSquare(NodeContext& c) {
+  const Axes a = ReadAxes(c);
+  c.Out(0, SumOf(a, a.x * a.x));
+}
+void LogSum(NodeContext& c) {
+  const Axes a = ReadAxes(c);
+  if (!c.ok()) return;
+  if (IsFloat(a.x.dtype())) return c.Out(0, Log(SumOf(a, a.x)));
+  c.Out(0, Cast(Log(SumOf(a, Cast(a.x, f64))), a.x.dtype()));
+}
+void LogSumExp(NodeContext& c) {
+  Axes a = ReadAxes(c);
+  if (!c.ok()) return;
+  const DType type = a.x.dtype();
+  if (!IsFloat(type)) a.x = Cast(a.x, f64);
+  Axes kept = a;
+  kept.keep = true;
+  // Shifted by the maximum, unless that is no number to subtract.
+  V most = Extremum(c, kept, true);
+  const double inf = std::numeric_limits<double>::infinity();
+  most = Select(Bin(ir::Op::k_lt, Abs(most), inf), most, c.Scalar(a.x.dtype(), 0));
+  V sum = Log(SumOf(kept, Exp(a.x - most))) + most;
+  if (!a.keep) sum = Squeeze(sum, a.axes);
+  c.Out(0, Cast(sum, type));
+}
+
+Mapper Arg(std::string_view op) {
+  return [op](NodeContext& c) {
+    V x = c.In(0);
+    if (!c.ok()) return;
+    const absl::StatusOr<ir::Op> found = ir::FindOp(op);
+    if (!found.ok()) return c.Unsupported(std::string(found.status().message()));
+    ir::Attrs attrs;
+    attrs.axis = c.Axis(c.Int("axis", 0), x.rank());
+    attrs.keep_dims = c.Int("keepdims", 1) != 0;
+    if (c.Int("select_last_index") == 0) return c.Out(0, c.Create(*found, {x}, std::move(attrs)));
+    // The last one is the first one from behind.
+    const int axis = static_cast<int>(*attrs.axis);
+    const Dim extent = x.dim(axis);
+    V back = SliceAxis(x, axis, -1, -(int64_t{1} << 41), -1);
+    c.Out(0, c.SizeOf(extent - 1) - c.Create(*found, {back}, std::move(attrs)));
+  };
+}
+
+}  // namespace
+
+std::vector<Mapping> ReduceMappings() {
+  return {
+      {"", "ReduceSum", Sum},        {"", "ReduceMean", Mean},
+      {"", "ReduceMax", Max},        {"", "ReduceMin", Min},
+      {"", "ReduceProd", Prod},      {"", "ReduceL1", L1},
+      {"", "ReduceL2", L2},          {"", "ReduceSumSquare", SumSquare},
+      {"", "ReduceLogSum", LogSum},  {"", "ReduceLogSumExp", LogSumExp},
+      {"", "ArgMax", Arg("argmax")}, {"", "ArgMin", Arg("argmin")},
+  };
+}
+
+}  // namespace lathe::onnx

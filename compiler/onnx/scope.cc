@@ -1,0 +1,472 @@
+#include "compiler/onnx/scope.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/str_cat.h"
+#include "ir/element_dims.h"
+#include "ir/status_macros.h"
+#include "ir/used_symbols.h"
+
+namespace lathe::onnx {
+
+using ir::kNoSlot;
+using ir::kNoValue;
+using ir::SlotId;
+using ir::ValueId;
+using ir::ValueType;
+
+namespace {
+
+// Whether the integers of `v` come from sizes and constants alone, so that asking for them as dims
+// makes no input a shape input.
+bool IsMadeOfSizes(const ir::Graph& graph, ValueId v) {
+  constexpr size_t kMostValues = 256;
+  std::vector<ValueId> stack = {v};
+  absl::flat_hash_set<ValueId> seen;
+  while (!stack.empty()) {
+    const ValueId at = stack.back();
+    stack.pop_back();
+    if (!seen.insert(at).second) continue;
+    const ir::Node& n = graph.node(at);
+    if (seen.size() > kMostValues || IsFloat(n.type.dtype)) return false;
+    if (n.op == ir::Op::k_input && !n.attrs.elements) return false;
+    if (n.op == ir::Op::k_shape_of) continue;
+    for (ValueId o : n.operands) stack.push_back(o);
+  }
+  return true;
+}
+
+}  // namespace
+
+std::optional<std::vector<Dim>> KnownSizes(ir::Graph* graph, ValueId v) {
+  if (!IsMadeOfSizes(*graph, v)) return std::nullopt;
+  return ir::ElementDims(graph, v);
+}
+
+Val Val::Constant(Tensor t) {
+  Val v;
+  v.kind = Kind::kTensor;
+  v.constant = std::make_shared<const Tensor>(std::move(t));
+  return v;
+}
+
+Scope::Scope(std::string name, int64_t max_nodes)
+    : name_(std::move(name)), max_nodes_(max_nodes), dims_(std::make_shared<dim::DimContext>()) {
+  OpenGraph();
+}
+
+Scope::Scope(Scope* parent, std::string name)
+    : parent_(parent),
+      parent_stage_(parent->stage()),
+      name_(std::move(name)),
+      max_nodes_(parent->max_nodes_),
+      dims_(parent->dims_) {
+  OpenGraph();
+}
+
+void Scope::OpenGraph() {
+  auto graph = std::make_shared<ir::Graph>(dims_);
+  graph->max_nodes = max_nodes_;
+  graph->name = stages_.empty() ? name_ : absl::StrCat(name_, ".", stages_.size());
+  const Scope* before = stages_.empty() ? parent_ : this;
+  for (; before != nullptr; before = nullptr) {
+    for (size_t i = before->stages_.size(); i-- > 0;) {
+      if (before->stages_[i].graph == nullptr) continue;
+      graph->facts() = before->stages_[i].graph->facts();
+      break;
+    }
+  }
+  ir::Stage stage;
+  stage.name = graph->name;
+  stage.graph = std::move(graph);
+  stages_.push_back(std::move(stage));
+  builder_.emplace(stages_.back().graph.get());
+}
+
+SlotId Scope::NewSlot(ValueType type, int from_stage) {
+  slots_.push_back({std::move(type), from_stage});
+  return static_cast<SlotId>(slots_.size()) - 1;
+}
+
+absl::StatusOr<Val> Scope::AddInput(const std::string& name, ValueType type) {
+  LATHE_ASSIGN_OR_RETURN(const ValueId id, builder_->Input(name, type));
+  const SlotId slot = NewSlot(std::move(type), -1);
+  inputs_.push_back(slot);
+  input_names_.push_back(name);
+  stages_.back().inputs.push_back(slot);
+  imports_[{stage(), slot}] = id;
+  return Here(id);
+}
+
+Val Scope::Here(ValueId id) {
+  Val v;
+  v.kind = Val::Kind::kTensor;
+  v.scope = this;
+  v.stage = stage();
+  v.id = id;
+  return v;
+}
+
+ValueType Scope::TypeOf(const Val& v) const {
+  if (v.constant) {
+    ValueType type{v.constant->dtype(), {}};
+    for (int64_t n : v.constant->shape()) type.shape.push_back(n);
+    return type;
+  }
+  if (v.id == kNoValue) return v.scope->slots_[static_cast<size_t>(v.slot)].type;
+  return v.scope->stages_[static_cast<size_t>(v.stage)].graph->type(v.id);
+}
+
+absl::StatusOr<ValueId> Scope::Use(const Val& v) {
+  if (v.kind != Val::Kind::kTensor) return absl::InvalidArgumentError("a value is missing");
+  if (!v.constant && v.scope == this && v.id != kNoValue && v.stage == stage()) return v.id;
+  const Tensor* content = v.constant.get();
+  std::pair<const void*, ValueId> key = {content, kNoValue};
+  if (content == nullptr && v.id != kNoValue) {
+    ir::Graph& graph = *v.scope->stages_[static_cast<size_t>(v.stage)].graph;
+    const ir::Node& n = graph.node(v.id);
+    if (n.op == ir::Op::k_constant) {
+      content = &n.attrs.tensor;
+      key = {&graph, v.id};
+    } else if (n.type.dtype == i64 || n.type.dtype == i32) {
+      const ValueType type = n.type;
+      if (const std::optional<std::vector<Dim>> dims = KnownSizes(&graph, v.id))
+        return FromDims(*dims, type);
+    }
+  }
+  if (content != nullptr) {
+    const auto [it, is_new] = constants_.try_emplace({stage(), key}, kNoValue);
+    if (!is_new) return it->second;
+    LATHE_ASSIGN_OR_RETURN(it->second, builder_->Constant(*content));
+    return it->second;
+  }
+  LATHE_ASSIGN_OR_RETURN(const SlotId slot, SlotOf(v));
+  return InputFromSlot(slot, stage());
+}
+
+absl::StatusOr<ValueId> Scope::InputFromSlot(SlotId slot, int at) {
+  const auto found = imports_.find({at, slot});
+  if (found != imports_.end()) return found->second;
+  ir::Stage& stage = stages_[static_cast<size_t>(at)];
+  ir::Builder builder(stage.graph.get());
+  LATHE_ASSIGN_OR_RETURN(const ValueId id, builder.Input(absl::StrCat("slot", slot),
+                                                         slots_[static_cast<size_t>(slot)].type));
+  stage.inputs.push_back(slot);
+  imports_[{at, slot}] = id;
+  return id;
+}
+
+absl::StatusOr<ValueId> Scope::FromDims(const std::vector<Dim>& dims, const ValueType& type) {
+  std::vector<ValueId> parts;
+  bool constant = true;
+  for (Dim d : dims) constant = constant && d.is_constant();
+  std::vector<int64_t> shape;
+  for (Dim d : type.shape) shape.push_back(d.constant());
+  if (constant && (type.dtype == i64 || type.dtype == i32)) {
+    Tensor t(type.dtype, shape);
+    for (size_t i = 0; i < dims.size(); ++i) {
+      if (type.dtype == i64) {
+        t.data<int64_t>()[i] = dims[i].constant();
+      } else {
+        t.data<int32_t>()[i] = static_cast<int32_t>(dims[i].constant());
+      }
+    }
+    return builder_->Constant(std::move(t));
+  }
+  for (Dim d : dims) {
+    ir::Attrs attrs;
+    attrs.dim = d;
+    LATHE_ASSIGN_OR_RETURN(const ValueId size, builder_->Create(ir::Op::k_size, {}, attrs));
+    LATHE_ASSIGN_OR_RETURN(const ValueId one, builder_->Reshape(size, {1}));
+    parts.push_back(one);
+  }
+  ValueId all = parts[0];
+  if (parts.size() > 1) {
+    ir::Attrs attrs;
+    attrs.axis = 0;
+    LATHE_ASSIGN_OR_RETURN(all, builder_->Create(ir::Op::k_concat, parts, attrs));
+  }
+  if (type.dtype != i64) {
+    ir::Attrs attrs;
+    attrs.dtype = type.dtype;
+    LATHE_ASSIGN_OR_RETURN(all, builder_->Create(ir::Op::k_cast, {all}, attrs));
+  }
+  return builder_->Reshape(all, type.shape);
+}
+
+absl::StatusOr<SlotId> Scope::SlotOf(const Val& v) {
+  if (v.constant) {
+    LATHE_ASSIGN_OR_RETURN(const ValueId id, Use(v));
+    return SlotOf(Here(id));
+  }
+  if (v.scope != this) return Capture(v);
+  if (v.id == kNoValue) return v.slot;
+  ir::Stage& stage = stages_[static_cast<size_t>(v.stage)];
+  ir::Graph& graph = *stage.graph;
+  for (size_t i = 0; i < graph.inputs.size(); ++i)
+    if (graph.inputs[i] == v.id) return stage.inputs[i];
+  const auto [it, is_new] = exports_.try_emplace({v.stage, v.id}, kNoSlot);
+  if (!is_new) return it->second;
+  it->second = NewSlot(graph.type(v.id), v.stage);
+  ir::Builder builder(&graph);
+  LATHE_RETURN_IF_ERROR(builder.Output(absl::StrCat("slot", it->second), v.id));
+  stage.outputs.push_back(it->second);
+  return it->second;
+}
+
+absl::StatusOr<SlotId> Scope::Capture(const Val& v) {
+  const std::pair<int, int64_t> place = v.id == kNoValue ? std::make_pair(-1, int64_t{v.slot})
+                                                         : std::make_pair(v.stage, int64_t{v.id});
+  const auto [it, is_new] = captured_.try_emplace({v.scope, place}, kNoSlot);
+  if (!is_new) return it->second;
+  it->second = NewSlot(v.scope->TypeOf(v), -1);
+  captures_.push_back(v);
+  inputs_.push_back(it->second);
+  input_names_.push_back(absl::StrCat("slot", it->second));
+  return it->second;
+}
+
+absl::StatusOr<Shape> Scope::Cut(const Val& v, const std::string& hint,
+                                 const std::vector<Dim>& bounds) {
+  const ValueType type = TypeOf(v);
+  int64_t count = 1;
+  for (Dim d : type.shape) {
+    if (!d.is_constant())
+      return absl::InvalidArgumentError(absl::StrCat(hint, " has the type ", type.ToString(),
+                                                     "; wanted a fixed number of sizes"));
+    count *= d.constant();
+  }
+  LATHE_ASSIGN_OR_RETURN(const SlotId slot, SlotOf(v));
+  OpenGraph();
+  ir::Attrs attrs;
+  attrs.elements = Shape();
+  for (int64_t i = 0; i < count; ++i) {
+    const Dim symbol = dims_->FreshSymbol(count == 1 ? hint : absl::StrCat(hint, ".", i));
+    LATHE_RETURN_IF_ERROR(symbol.status());
+    attrs.elements->push_back(symbol);
+  }
+  const Shape symbols = *attrs.elements;
+  LATHE_ASSIGN_OR_RETURN(const ValueId id,
+                         builder_->Input(absl::StrCat("slot", slot), type, std::move(attrs)));
+  stages_.back().inputs.push_back(slot);
+  imports_[{stage(), slot}] = id;
+  for (size_t i = 0; i < bounds.size() && i < symbols.size(); ++i) {
+    LATHE_RETURN_IF_ERROR(graph()
+                              .facts()
+                              .Add(symbols[i] <= bounds[i], dim::Standing::kDeclared, {hint, ""})
+                              .status());
+  }
+  return symbols;
+}
+
+absl::StatusOr<std::vector<Val>> Scope::AppendStage(ir::Stage stage, const std::vector<Val>& inputs,
+                                                    const Val& condition, const Val& trips,
+                                                    const std::vector<Scope*>& bodies,
+                                                    std::vector<ValueType> outputs) {
+  for (const Val& v : inputs) {
+    LATHE_ASSIGN_OR_RETURN(const SlotId slot, SlotOf(v));
+    stage.inputs.push_back(slot);
+  }
+  if (condition.present()) {
+    LATHE_ASSIGN_OR_RETURN(stage.condition, SlotOf(condition));
+  }
+  if (trips.present()) {
+    LATHE_ASSIGN_OR_RETURN(stage.trips, SlotOf(trips));
+  }
+  // All bodies take the captures of all.
+  std::vector<std::pair<const Scope*, std::pair<int, int64_t>>> keys;
+  for (Scope* body : bodies) {
+    for (const auto& [key, slot] : body->captured_) {
+      if (std::find(keys.begin(), keys.end(), key) == keys.end()) keys.push_back(key);
+    }
+  }
+  for (const auto& key : keys) {
+    Val v;
+    v.kind = Val::Kind::kTensor;
+    v.scope = const_cast<Scope*>(key.first);
+    v.stage = key.second.first;
+    if (v.stage >= 0) {
+      v.id = static_cast<ValueId>(key.second.second);
+    } else {
+      v.slot = static_cast<SlotId>(key.second.second);
+    }
+    LATHE_ASSIGN_OR_RETURN(const SlotId slot, SlotOf(v));
+    stage.inputs.push_back(slot);
+  }
+  for (Scope* body : bodies) {
+    const size_t own = body->inputs_.size() - body->captures_.size();
+    const auto is_capture = [&](SlotId slot) {
+      for (const auto& [key, captured] : body->captured_)
+        if (captured == slot) return true;
+      return false;
+    };
+    std::vector<SlotId> slots;
+    std::vector<std::string> names;
+    std::vector<ValueType> types;
+    for (size_t i = 0; i < body->inputs_.size(); ++i) {
+      if (is_capture(body->inputs_[i])) continue;
+      slots.push_back(body->inputs_[i]);
+      names.push_back(body->input_names_[i]);
+    }
+    if (slots.size() != own) return absl::InternalError("a body's inputs are in disorder");
+    for (const auto& key : keys) {
+      const auto found = body->captured_.find(key);
+      SlotId slot = kNoSlot;
+      if (found != body->captured_.end()) {
+        slot = found->second;
+      } else {
+        Val v;
+        v.scope = const_cast<Scope*>(key.first);
+        v.kind = Val::Kind::kTensor;
+        v.stage = key.second.first;
+        if (v.stage >= 0) v.id = static_cast<ValueId>(key.second.second);
+        if (v.stage < 0) v.slot = static_cast<SlotId>(key.second.second);
+        slot = body->NewSlot(TypeOf(v), -1);
+      }
+      slots.push_back(slot);
+      names.push_back(absl::StrCat("slot", slot));
+    }
+    for (SlotId slot : slots) types.push_back(body->slots_[static_cast<size_t>(slot)].type);
+    body->staged_->inputs = std::move(slots);
+    body->staged_->input_names = std::move(names);
+    body->staged_->input_types = std::move(types);
+    body->staged_->num_slots = static_cast<int>(body->slots_.size());
+    stage.bodies.push_back(body->staged_);
+  }
+  const int index = static_cast<int>(stages_.size());
+  std::vector<Val> results;
+  for (ValueType& type : outputs) {
+    Val v;
+    v.kind = Val::Kind::kTensor;
+    v.scope = this;
+    v.stage = index;
+    v.slot = NewSlot(std::move(type), index);
+    stage.outputs.push_back(v.slot);
+    results.push_back(std::move(v));
+  }
+  stages_.push_back(std::move(stage));
+  OpenGraph();
+  return results;
+}
+
+absl::StatusOr<SlotId> Scope::SlotOfSize(dim::SymbolId symbol, int before_stage) {
+  const auto known = size_slots_.find(symbol);
+  if (known != size_slots_.end() &&
+      slots_[static_cast<size_t>(known->second)].from_stage < before_stage) {
+    return known->second;
+  }
+  const Dim size = dims_->SymbolDim(symbol);
+  for (int t = 0; t < before_stage; ++t) {
+    ir::Stage& stage = stages_[static_cast<size_t>(t)];
+    if (stage.graph == nullptr) continue;
+    bool bound = false;
+    for (ValueId v : stage.graph->inputs) {
+      const ir::Node& n = stage.graph->node(v);
+      for (Dim d : n.type.shape) bound |= d == size || (t == 0 && dim::DependsOn(d, symbol));
+      if (n.attrs.elements)
+        for (Dim d : *n.attrs.elements) bound |= d == size;
+    }
+    if (!bound) continue;
+    ir::Builder builder(stage.graph.get());
+    ir::Attrs attrs;
+    attrs.dim = size;
+    LATHE_ASSIGN_OR_RETURN(ValueId v, builder.Create(ir::Op::k_size, {}, attrs));
+    LATHE_ASSIGN_OR_RETURN(v, builder.Reshape(v, {1}));
+    const SlotId slot = NewSlot({i64, {1}}, t);
+    LATHE_RETURN_IF_ERROR(builder.Output(absl::StrCat("slot", slot), v));
+    stage.outputs.push_back(slot);
+    size_slots_[symbol] = slot;
+    return slot;
+  }
+  if (parent_ == nullptr) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("no input gives the size ", dims_->SymbolName(symbol)));
+  }
+  LATHE_ASSIGN_OR_RETURN(const SlotId outer, parent_->SlotOfSize(symbol, parent_stage_ + 1));
+  Val v;
+  v.kind = Val::Kind::kTensor;
+  v.scope = parent_;
+  v.stage = parent_->slots_[static_cast<size_t>(outer)].from_stage;
+  v.slot = outer;
+  LATHE_ASSIGN_OR_RETURN(const SlotId slot, Capture(v));
+  size_slots_[symbol] = slot;
+  return slot;
+}
+
+absl::Status Scope::BindSymbols() {
+  for (size_t i = stages_.size(); i-- > 0;) {
+    if (stages_[i].graph == nullptr || (i == 0 && parent_ == nullptr)) continue;
+    ir::Graph& graph = *stages_[i].graph;
+    std::vector<bool> used = ir::UsedSymbols(graph);
+    // Facts that tie a used symbol to others need those as well.
+    for (bool changed = true; changed;) {
+      changed = false;
+      for (const dim::Fact& f : graph.facts().facts()) {
+        std::vector<dim::SymbolId> of = dim::FreeSymbols(f.claim.lhs);
+        for (dim::SymbolId s : dim::FreeSymbols(f.claim.rhs)) of.push_back(s);
+        if (!std::any_of(of.begin(), of.end(), [&](dim::SymbolId s) { return used[s]; })) continue;
+        for (dim::SymbolId s : of) {
+          changed |= !used[s];
+          used[s] = true;
+        }
+      }
+    }
+    for (ValueId v : graph.inputs) {
+      const ir::Node& n = graph.node(v);
+      dim::SymbolId s = 0;
+      for (Dim d : n.type.shape)
+        if (dim::IsSymbol(d, &s)) used[s] = false;
+      if (n.attrs.elements)
+        for (Dim d : *n.attrs.elements)
+          if (dim::IsSymbol(d, &s)) used[s] = false;
+    }
+    for (dim::SymbolId s = 0; s < used.size(); ++s) {
+      if (!used[s]) continue;
+      LATHE_ASSIGN_OR_RETURN(const SlotId slot, SlotOfSize(s, static_cast<int>(i)));
+      ir::Builder builder(&graph);
+      ir::Attrs attrs;
+      attrs.elements = Shape{dims_->SymbolDim(s)};
+      LATHE_RETURN_IF_ERROR(
+          builder.Input(absl::StrCat("slot", slot), {i64, {1}}, std::move(attrs)).status());
+      stages_[i].inputs.push_back(slot);
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Scope::Finish(const std::vector<Val>& results, const std::vector<std::string>& names) {
+  staged_ = std::make_shared<ir::Staged>();
+  if (is_single_graph() && parent_ == nullptr) {
+    for (size_t i = 0; i < results.size(); ++i) {
+      LATHE_ASSIGN_OR_RETURN(const ValueId id, Use(results[i]));
+      LATHE_RETURN_IF_ERROR(builder_->Output(names[i], id));
+    }
+    return absl::OkStatus();
+  }
+  for (const Val& v : results) {
+    LATHE_ASSIGN_OR_RETURN(const SlotId slot, SlotOf(v));
+    staged_->outputs.push_back(slot);
+  }
+  for (ir::Stage& stage : stages_)
+    if (stage.graph != nullptr) stage.graph->RemoveDeadNodes();
+  LATHE_RETURN_IF_ERROR(BindSymbols());
+  staged_->name = name_;
+  staged_->num_slots = static_cast<int>(slots_.size());
+  staged_->inputs = inputs_;
+  staged_->input_names = input_names_;
+  for (SlotId slot : inputs_)
+    staged_->input_types.push_back(slots_[static_cast<size_t>(slot)].type);
+  staged_->output_names = names;
+  for (const ir::Stage& stage : stages_) {
+    if (stage.graph == nullptr || !stage.outputs.empty()) staged_->stages.push_back(stage);
+  }
+  return absl::OkStatus();
+}
+
+std::unique_ptr<ir::Graph> Scope::ReleaseGraph() {
+  return std::make_unique<ir::Graph>(std::move(*stages_.back().graph));
+}
+
+}  // namespace lathe::onnx

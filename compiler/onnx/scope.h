@@ -1,0 +1,132 @@
+#pragma once
+// Scope: a program (or the body of an if or loop) under construction as a sequence of stages
+// (ir/staged.h). The importer appends to the current graph; where a size is known only from data,
+// or a step depends on it, the graph is closed and another begins. A Val names a value of any graph
+// of a scope or of one around it; Use brings it into the current graph, whatever that takes.
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "ir/builder.h"
+#include "ir/graph.h"
+#include "ir/staged.h"
+#include "lathe/tensor.h"
+
+namespace lathe::onnx {
+
+class Scope;
+
+// What a name of the model stands for.
+struct Val {
+  enum class Kind : uint8_t { kNone, kTensor, kSequence };
+  Kind kind = Kind::kNone;
+  // kTensor: a constant, or value `id` of stage `stage` of `scope`, or (id kNoValue) what lies in
+  // `slot` of it from stage `stage` on.
+  std::shared_ptr<const Tensor> constant;
+  Scope* scope = nullptr;
+  int stage = 0;
+  ir::ValueId id = ir::kNoValue;
+  ir::SlotId slot = ir::kNoSlot;
+  std::vector<Val> items;  // kSequence: its length is known
+
+  bool present() const { return kind != Kind::kNone; }
+  static Val Constant(Tensor t);
+};
+
+// The integers of `v` as dims if they come from sizes and constants alone: asking makes no input a
+// shape input.
+std::optional<std::vector<Dim>> KnownSizes(ir::Graph* graph, ir::ValueId v);
+
+class Scope {
+ public:
+  // The outermost one: it makes the DimContext. Its graphs hold at most `max_nodes` nodes each.
+  Scope(std::string name, int64_t max_nodes);
+  // A body: it sees the values of `parent` as of now. `parent` outlives it.
+  Scope(Scope* parent, std::string name);
+  Scope(const Scope&) = delete;
+  Scope& operator=(const Scope&) = delete;
+
+  ir::Graph& graph() { return *stages_.back().graph; }
+  ir::Graph* GraphOf(int stage) { return stages_[static_cast<size_t>(stage)].graph.get(); }
+  ir::Builder& builder() { return *builder_; }
+  int stage() const { return static_cast<int>(stages_.size()) - 1; }
+  bool is_single_graph() const { return stages_.size() == 1; }
+  Scope* parent() const { return parent_; }
+  dim::DimContext* dims() const { return dims_.get(); }
+
+  // An input of the program, or of the body in the order of the stage that runs it.
+  absl::StatusOr<Val> AddInput(const std::string& name, ir::ValueType type);
+  // The value in the current graph.
+  absl::StatusOr<ir::ValueId> Use(const Val& v);
+  Val Here(ir::ValueId id);
+  ir::ValueType TypeOf(const Val& v) const;
+
+  // Closes the graph and opens the next, in which the elements of `v`, an i64 of rank 1 or less and
+  // static shape, are the symbols returned: fresh ones named after `hint`, each with the facts
+  // 0 <= s <= bounds[i], as far as bounds are given.
+  absl::StatusOr<Shape> Cut(const Val& v, const std::string& hint,
+                            const std::vector<Dim>& bounds = {});
+
+  // Closes the graph, appends the stage and opens the next. `stage` has its bodies, which are
+  // children of this scope and finished; `condition`, `trips` and `inputs` are values of this
+  // scope; the captures of the bodies are appended to `inputs`, all bodies being given the same.
+  // Results are the outputs, of the types given.
+  absl::StatusOr<std::vector<Val>> AppendStage(ir::Stage stage, const std::vector<Val>& inputs,
+                                               const Val& condition, const Val& trips,
+                                               const std::vector<Scope*>& bodies,
+                                               std::vector<ir::ValueType> outputs);
+
+  // Ends a body or the program with these results. The scope stays alive as long as its children's
+  // stages are being made.
+  absl::Status Finish(const std::vector<Val>& results, const std::vector<std::string>& names);
+  // After Finish, and for a body after AppendStage.
+  std::shared_ptr<const ir::Staged> staged() const { return staged_; }
+  std::unique_ptr<ir::Graph> ReleaseGraph();  // of a single graph
+  // Values of the parent that the body takes behind its own inputs.
+  const std::vector<Val>& captures() const { return captures_; }
+
+ private:
+  struct Slot {
+    ir::ValueType type;
+    int from_stage = -1;  // -1: an input of the scope
+  };
+  void OpenGraph();
+  ir::SlotId NewSlot(ir::ValueType type, int from_stage);
+  // The slot that holds the value, an output of its graph if need be.
+  absl::StatusOr<ir::SlotId> SlotOf(const Val& v);
+  // The slot of this scope for a value of a scope around it.
+  absl::StatusOr<ir::SlotId> Capture(const Val& v);
+  absl::StatusOr<ir::ValueId> InputFromSlot(ir::SlotId slot, int stage);
+  // The elements of a small integer value as dims of the current graph's symbols.
+  absl::StatusOr<ir::ValueId> FromDims(const std::vector<Dim>& dims, const ir::ValueType& type);
+  // Gives every graph the symbols that it uses and its inputs don't show.
+  absl::Status BindSymbols();
+  absl::StatusOr<ir::SlotId> SlotOfSize(dim::SymbolId symbol, int before_stage);
+
+  Scope* parent_ = nullptr;
+  int parent_stage_ = 0;  // of the parent, when this body began
+  std::string name_;
+  int64_t max_nodes_;
+  std::shared_ptr<dim::DimContext> dims_;
+  std::deque<ir::Stage> stages_;
+  std::deque<Slot> slots_;
+  std::vector<ir::SlotId> inputs_;
+  std::vector<std::string> input_names_;
+  std::vector<Val> captures_;
+  std::optional<ir::Builder> builder_;
+  std::map<std::pair<int, ir::ValueId>, ir::SlotId> exports_;
+  std::map<std::pair<int, ir::SlotId>, ir::ValueId> imports_;
+  std::map<std::pair<int, std::pair<const void*, ir::ValueId>>, ir::ValueId> constants_;
+  std::map<std::pair<const Scope*, std::pair<int, int64_t>>, ir::SlotId> captured_;
+  absl::flat_hash_map<dim::SymbolId, ir::SlotId> size_slots_;
+  std::shared_ptr<ir::Staged> staged_;
+};
+
+}  // namespace lathe::onnx

@@ -1,0 +1,49 @@
+#pragma once
+// ONNX models as programs: a file whose exporter left dims open is loaded once and compiled like a
+// traced program; it then runs for every size.
+//
+//   absl::StatusOr<lathe::OnnxModel> model = lathe::load_onnx("model.onnx", {.dims = {"seq <=
+//   8192"}}); absl::StatusOr<lathe::Function> f = engine.compile(std::move(model->program));
+//   f->call({ids, mask});                          // in the order of model->inputs
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "lathe/tensor.h"
+#include "lathe/trace.h"
+
+namespace lathe {
+
+struct OnnxOptions {
+  // Facts about dims by the names that the model gives them ("seq in 1..8192", "batch == 4" fixes
+  // one), or `input_d<axis>` for those without a name.
+  std::vector<std::string> dims;
+  // Dims to open although the file fixes them: {"input", axis} -> a name.
+  std::map<std::pair<std::string, int>, std::string> open;
+  // Contents of inputs, by name. Used for inputs that decide what is computed (axes, a pooling
+  // size); the program then has no such input, and OnnxModel::fixed lists it. Their shapes also say
+  // the rank of inputs that the file declares without one.
+  std::map<std::string, Tensor> contents;
+  int64_t max_nodes = 1'000'000;
+  int64_t max_folded_bytes = int64_t{64} << 20;  // of one constant computed while loading
+};
+
+struct OnnxModel {
+  Program program;
+  std::vector<std::string> inputs, outputs;  // the model's names, in the order of a call
+  std::vector<std::string> fixed;            // inputs that became constants
+  std::map<std::string, std::string> dims;   // the model's name of a dim -> the program's symbol
+  std::string producer;
+  int64_t ir_version = 0;
+  std::map<std::string, int> operators;  // "Conv" -> how often, sub-graphs included
+};
+
+// Reads and imports a model. Errors name node, operator and what was found; operators that Lathe
+// doesn't have are listed all at once (Unimplemented). Nothing of the file is trusted; external
+// data is read below the model's folder only. Weights stay mapped, so the file must not be changed
+// while the program lives.
+absl::StatusOr<OnnxModel> load_onnx(const std::string& path, const OnnxOptions& options = {});
+
+}  // namespace lathe

@@ -1,0 +1,185 @@
+#include "tests/onnx/case_runner.h"
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "compiler/onnx/reader.h"
+#include "lathe/onnx.h"
+
+namespace lathe::onnx {
+namespace {
+
+namespace fs = std::filesystem;
+
+template <typename T>
+std::vector<double> Elements(const Tensor& t) {
+  std::vector<double> values;
+  for (int64_t i = 0; i < t.num_elements(); ++i)
+    values.push_back(static_cast<double>(t.data<T>()[i]));
+  return values;
+}
+
+std::vector<double> AsDoubles(const Tensor& t) {
+  switch (t.dtype()) {
+    case DType::kBool:
+      return Elements<bool>(t);
+    case DType::kI32:
+      return Elements<int32_t>(t);
+    case DType::kI64:
+      return Elements<int64_t>(t);
+    case DType::kF32:
+      return Elements<float>(t);
+    case DType::kF64:
+      return Elements<double>(t);
+  }
+  return {};
+}
+
+double DefaultTolerance(DType t) {
+  switch (t) {
+    case DType::kF32:
+      return 1e-4;
+    case DType::kF64:
+      return 1e-6;
+    default:
+      return 0;
+  }
+}
+
+struct DataSet {
+  std::vector<Tensor> inputs, outputs;
+  std::vector<bool> has_input;
+};
+
+absl::StatusOr<std::vector<Tensor>> ReadValues(const fs::path& set, const std::string& kind,
+                                               const std::vector<ValueInfo>& infos) {
+  std::vector<Tensor> values;
+  for (size_t i = 0;; ++i) {
+    const fs::path file = set / absl::StrCat(kind, "_", i, ".pb");
+    if (!fs::exists(file)) break;
+    if (i >= infos.size()) return absl::InvalidArgumentError("more values than declared");
+    absl::StatusOr<std::vector<TensorData>> data = ReadValueFile(file.string(), infos[i].type);
+    if (!data.ok()) return data.status();
+    if (infos[i].type.kind != Type::Kind::kTensor || data->size() != 1)
+      return absl::UnimplementedError(absl::StrCat(kind, " ", i, " is no tensor"));
+    absl::StatusOr<Tensor> t = ToTensor((*data)[0]);
+    if (!t.ok()) return t.status();
+    values.push_back(*std::move(t));
+  }
+  return values;
+}
+
+CaseResult Refused(const absl::Status& s) {
+  return {CaseResult::Outcome::kRefused, std::string(s.message())};
+}
+
+CaseResult Compare(const absl::StatusOr<std::vector<Tensor>>& got,
+                   const std::vector<Tensor>& wanted, double tolerance) {
+  if (!got.ok())
+    return {CaseResult::Outcome::kWrong,
+            absl::StrCat("the call: ", std::string(got.status().message()))};
+  if (got->size() < wanted.size())
+    return {CaseResult::Outcome::kWrong,
+            absl::StrCat(got->size(), " outputs, wanted ", wanted.size())};
+  for (size_t i = 0; i < wanted.size(); ++i) {
+    const std::string difference = Difference((*got)[i], wanted[i], tolerance);
+    if (!difference.empty())
+      return {CaseResult::Outcome::kWrong, absl::StrCat("output ", i, ": ", difference)};
+  }
+  return {CaseResult::Outcome::kPass, ""};
+}
+
+}  // namespace
+
+std::string Difference(const Tensor& got, const Tensor& wanted, double tolerance) {
+  if (got.dtype() != wanted.dtype())
+    return absl::StrCat("type ", Name(got.dtype()), ", wanted ", Name(wanted.dtype()));
+  if (got.shape() != wanted.shape())
+    return absl::StrCat("shape [", absl::StrJoin(got.shape(), ", "), "], wanted [",
+                        absl::StrJoin(wanted.shape(), ", "), "]");
+  const std::vector<double> a = AsDoubles(got.Contiguous()), b = AsDoubles(wanted.Contiguous());
+  double peak = 0;
+  for (double x : b)
+    if (std::isfinite(x)) peak = std::max(peak, std::fabs(x));
+  const double bound =
+      (tolerance != 0 && IsFloat(got.dtype()) ? tolerance : DefaultTolerance(got.dtype())) * peak;
+  for (size_t i = 0; i < a.size(); ++i) {
+    const bool same =
+        a[i] == b[i] || (std::isnan(a[i]) && std::isnan(b[i])) || std::fabs(a[i] - b[i]) <= bound;
+    if (!same)
+      return absl::StrCat("element ", i, " is ", a[i], ", wanted ", b[i], " (peak ", peak, ")");
+  }
+  return "";
+}
+
+CaseResult RunCase(Engine& engine, const std::string& folder, const CaseOptions& options) {
+  const std::string path = (fs::path(folder) / "model.onnx").string();
+  const absl::StatusOr<ModelDef> model = ReadModel(path);
+  if (!model.ok()) return Refused(model.status());
+  std::vector<ValueInfo> inputs;
+  for (const ValueInfo& v : model->graph.inputs) {
+    const bool initialised =
+        std::any_of(model->graph.initializers.begin(), model->graph.initializers.end(),
+                    [&](const TensorData& t) { return t.name == v.name; });
+    if (!initialised) inputs.push_back(v);
+  }
+  std::vector<fs::path> sets;
+  for (const auto& entry : fs::directory_iterator(folder))
+    if (entry.path().filename().string().starts_with("test_data_set")) sets.push_back(entry.path());
+  std::sort(sets.begin(), sets.end());
+  if (sets.empty()) return {CaseResult::Outcome::kRefused, "has no data"};
+  for (const fs::path& set : sets) {
+    absl::StatusOr<std::vector<Tensor>> in = ReadValues(set, "input", inputs);
+    if (!in.ok()) return Refused(in.status());
+    absl::StatusOr<std::vector<Tensor>> out = ReadValues(set, "output", model->graph.outputs);
+    if (!out.ok()) return Refused(out.status());
+    OnnxOptions load;
+    std::map<std::string, Tensor> by_name;
+    for (size_t i = 0; i < in->size(); ++i) by_name[inputs[i].name] = (*in)[i];
+    load.contents = by_name;
+    if (options.open_dims) {
+      for (size_t i = 0; i < in->size(); ++i) {
+        for (size_t axis = 0; axis < (*in)[i].shape().size(); ++axis) {
+          const int64_t extent = (*in)[i].shape()[axis];
+          if (extent > 1)
+            load.open[{inputs[i].name, static_cast<int>(axis)}] = absl::StrCat("d", extent);
+        }
+      }
+    }
+    absl::StatusOr<OnnxModel> loaded = load_onnx(path, load);
+    if (!loaded.ok()) return Refused(loaded.status());
+    absl::StatusOr<Function> f = engine.compile(std::move(loaded->program));
+    if (!f.ok()) return Refused(f.status());
+    if (absl::Status s = f->prepare(); !s.ok()) return Refused(s);
+    std::vector<Tensor> arguments;
+    for (const std::string& name : loaded->inputs) {
+      const auto found = by_name.find(name);
+      if (found == by_name.end())
+        return {CaseResult::Outcome::kRefused, absl::StrCat("no data for input ", name)};
+      arguments.push_back(found->second);
+    }
+    const CaseResult first = Compare(f->call(arguments), *out, options.tolerance);
+    if (first.outcome != CaseResult::Outcome::kPass) return first;
+    if (!options.open_dims) continue;
+    // Other sizes, if the program takes them, then the same again.
+    std::vector<Tensor> others;
+    for (const Tensor& t : arguments) {
+      std::vector<int64_t> shape = t.shape();
+      for (int64_t& n : shape) n = n > 1 ? n + 1 : n;
+      others.emplace_back(t.dtype(), shape);
+    }
+    (void)f->call(others);
+    const CaseResult again = Compare(f->call(arguments), *out, options.tolerance);
+    if (again.outcome != CaseResult::Outcome::kPass)
+      return {again.outcome, absl::StrCat("after other sizes: ", again.why)};
+  }
+  return {CaseResult::Outcome::kPass, ""};
+}
+
+}  // namespace lathe::onnx
