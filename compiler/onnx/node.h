@@ -197,5 +197,6 @@ std::vector<Mapping> ReduceMappings();
 std::vector<Mapping> ProductMappings();
 std::vector<Mapping> NormMappings();
 std::vector<Mapping> ControlMappings();
+std::vector<Mapping> AttentionMappings();
 
 }  // namespace lathe::onnx
