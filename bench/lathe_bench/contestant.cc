@@ -61,7 +61,7 @@ class Contestant {
     function_.reset();
     context_ = Context();
     engine_ = std::make_unique<Engine>(EngineOptions{.threads = request.value("threads", 1)});
-    absl::StatusOr<Arrays> weights = ReadNpz(absl::StrCat(
+    absl::StatusOr<io::Arrays> weights = io::ReadNpz(absl::StrCat(
         absl::StripSuffix(absl::string_view(path.data(), path.size()), ".onnx"), ".npz"));
     if (!weights.ok()) return weights.status();
     absl::StatusOr<Function> f = engine_->compile(TraceModel(model_, *weights));
@@ -135,10 +135,10 @@ class Contestant {
     absl::Status s = Bind(request);
     if (!s.ok()) return s;
     if (auto t = Call(); !t.ok()) return t.status();
-    Arrays arrays;
+    io::Arrays arrays;
     for (size_t i = 0; i < outputs_.size(); ++i) arrays[model_.outputs[i]] = outputs_[i];
     const std::string path = request.at("path").get<std::string>();
-    s = WriteNpz(path, arrays);
+    s = io::WriteNpz(path, arrays);
     if (!s.ok()) return s;
     return Json{{"path", path}};
   }

@@ -57,7 +57,7 @@ absl::StatusOr<Model> FromJson(const Json& j) {
 // Traces inputs with their symbols open, and finds weights by name.
 class Tracer {
  public:
-  Tracer(const Model& model, const Arrays& weights)
+  Tracer(const Model& model, const io::Arrays& weights)
       : model_(model), weights_(weights), t_(model.family) {}
 
   absl::StatusOr<Program> Run() {
@@ -149,7 +149,7 @@ class Tracer {
   }
 
   const Model& model_;
-  const Arrays& weights_;
+  const io::Arrays& weights_;
   Trace t_;
   std::vector<Value> x_;
   std::map<std::string, Dim> symbols_;
@@ -195,7 +195,7 @@ absl::StatusOr<Model> ReadModel(const std::string& onnx_path) {
   }
 }
 
-absl::StatusOr<Program> TraceModel(const Model& model, const Arrays& weights) {
+absl::StatusOr<Program> TraceModel(const Model& model, const io::Arrays& weights) {
   return Tracer(model, weights).Run();
 }
 

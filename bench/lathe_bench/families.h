@@ -4,7 +4,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "bench/lathe_bench/npz.h"
+#include "compiler/io/npz.h"
 #include "lathe/lathe.h"
 
 namespace lathe::bench {
@@ -32,7 +32,7 @@ struct Model {
 
 // Reads NAME.json beside NAME.onnx.
 absl::StatusOr<Model> ReadModel(const std::string& onnx_path);
-absl::StatusOr<Program> TraceModel(const Model& model, const Arrays& weights);
+absl::StatusOr<Program> TraceModel(const Model& model, const io::Arrays& weights);
 // The inputs that the benchmark's hash defines for these sizes.
 absl::StatusOr<std::vector<Tensor>> MakeInputs(const Model& model, const Sizes& sizes,
                                                uint32_t seed);

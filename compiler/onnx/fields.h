@@ -47,76 +47,93 @@ namespace proto {
   };                                                                   \
   static_assert(std::size(Type::kFields) <= kMostFields);
 
-#define LATHE_FIELDS(F)                                                                           \
-  F(1, ir_version, kInt)                                                                          \
-  F(2, producer_name, kBytes)                                                                     \
-  F(3, producer_version, kBytes)                                                                  \
-  F(4, domain, kIgnored)                                                                          \
-  F(5, model_version, kIgnored)                                                                   \
-  F(6, doc_string, kIgnored) F(7, graph, kMessage) F(8, opset_import, kMessages)                  \
-      F(14, metadata_props, kMessages) F(20, training_info, kIgnored) F(25, functions, kMessages) \
-          F(26, configuration, kIgnored)
+#define LATHE_FIELDS(F)            \
+  F(1, ir_version, kInt)           \
+  F(2, producer_name, kBytes)      \
+  F(3, producer_version, kBytes)   \
+  F(4, domain, kIgnored)           \
+  F(5, model_version, kIgnored)    \
+  F(6, doc_string, kIgnored)       \
+  F(7, graph, kMessage)            \
+  F(8, opset_import, kMessages)    \
+  F(14, metadata_props, kMessages) \
+  F(20, training_info, kIgnored) F(25, functions, kMessages) F(26, configuration, kIgnored)
 LATHE_MESSAGE(Model, LATHE_FIELDS)
 #undef LATHE_FIELDS
 
-#define LATHE_FIELDS(F)                                                                          \
-  F(1, node, kMessages)                                                                          \
-  F(2, name, kBytes)                                                                             \
-  F(5, initializer, kMessages)                                                                   \
-  F(10, doc_string, kIgnored)                                                                    \
-  F(11, input, kMessages)                                                                        \
-  F(12, output, kMessages) F(13, value_info, kMessages) F(14, quantization_annotation, kIgnored) \
-      F(15, sparse_initializer, kMessages) F(16, metadata_props, kIgnored)
+#define LATHE_FIELDS(F)                    \
+  F(1, node, kMessages)                    \
+  F(2, name, kBytes)                       \
+  F(5, initializer, kMessages)             \
+  F(10, doc_string, kIgnored)              \
+  F(11, input, kMessages)                  \
+  F(12, output, kMessages)                 \
+  F(13, value_info, kMessages)             \
+  F(14, quantization_annotation, kIgnored) \
+  F(15, sparse_initializer, kMessages) F(16, metadata_props, kIgnored)
 LATHE_MESSAGE(Graph, LATHE_FIELDS)
 #undef LATHE_FIELDS
 
-#define LATHE_FIELDS(F)                                                  \
-  F(1, input, kStrings)                                                  \
-  F(2, output, kStrings)                                                 \
-  F(3, name, kBytes)                                                     \
-  F(4, op_type, kBytes)                                                  \
-  F(5, attribute, kMessages)                                             \
-  F(6, doc_string, kIgnored) F(7, domain, kBytes) F(8, overload, kBytes) \
-      F(9, metadata_props, kIgnored) F(10, device_configurations, kIgnored)
+#define LATHE_FIELDS(F)      \
+  F(1, input, kStrings)      \
+  F(2, output, kStrings)     \
+  F(3, name, kBytes)         \
+  F(4, op_type, kBytes)      \
+  F(5, attribute, kMessages) \
+  F(6, doc_string, kIgnored) \
+  F(7, domain, kBytes)       \
+  F(8, overload, kBytes) F(9, metadata_props, kIgnored) F(10, device_configurations, kIgnored)
 LATHE_MESSAGE(Node, LATHE_FIELDS)
 #undef LATHE_FIELDS
 
-#define LATHE_FIELDS(F)                                                              \
-  F(1, name, kBytes)                                                                 \
-  F(2, f, kFloat)                                                                    \
-  F(3, i, kInt)                                                                      \
-  F(4, s, kBytes)                                                                    \
-  F(5, t, kMessage)                                                                  \
-  F(6, g, kMessage) F(7, floats, kFloats) F(8, ints, kInts) F(9, strings, kStrings)  \
-      F(10, tensors, kMessages) F(11, graphs, kMessages) F(13, doc_string, kIgnored) \
-          F(14, tp, kMessage) F(15, type_protos, kMessages) F(20, type, kInt)        \
-              F(21, ref_attr_name, kBytes) F(22, sparse_tensor, kMessage)            \
-                  F(23, sparse_tensors, kMessages)
+#define LATHE_FIELDS(F)         \
+  F(1, name, kBytes)            \
+  F(2, f, kFloat)               \
+  F(3, i, kInt)                 \
+  F(4, s, kBytes)               \
+  F(5, t, kMessage)             \
+  F(6, g, kMessage)             \
+  F(7, floats, kFloats)         \
+  F(8, ints, kInts)             \
+  F(9, strings, kStrings)       \
+  F(10, tensors, kMessages)     \
+  F(11, graphs, kMessages)      \
+  F(13, doc_string, kIgnored)   \
+  F(14, tp, kMessage)           \
+  F(15, type_protos, kMessages) \
+  F(20, type, kInt)             \
+  F(21, ref_attr_name, kBytes) F(22, sparse_tensor, kMessage) F(23, sparse_tensors, kMessages)
 LATHE_MESSAGE(Attribute, LATHE_FIELDS)
 #undef LATHE_FIELDS
 
-#define LATHE_FIELDS(F)                                                                     \
-  F(1, name, kBytes)                                                                        \
-  F(4, input, kStrings)                                                                     \
-  F(5, output, kStrings)                                                                    \
-  F(6, attribute, kStrings)                                                                 \
-  F(7, node, kMessages)                                                                     \
-  F(8, doc_string, kIgnored) F(9, opset_import, kMessages) F(10, domain, kBytes)            \
-      F(11, attribute_proto, kMessages) F(12, value_info, kIgnored) F(13, overload, kBytes) \
-          F(14, metadata_props, kIgnored)
+#define LATHE_FIELDS(F)             \
+  F(1, name, kBytes)                \
+  F(4, input, kStrings)             \
+  F(5, output, kStrings)            \
+  F(6, attribute, kStrings)         \
+  F(7, node, kMessages)             \
+  F(8, doc_string, kIgnored)        \
+  F(9, opset_import, kMessages)     \
+  F(10, domain, kBytes)             \
+  F(11, attribute_proto, kMessages) \
+  F(12, value_info, kIgnored) F(13, overload, kBytes) F(14, metadata_props, kIgnored)
 LATHE_MESSAGE(Function, LATHE_FIELDS)
 #undef LATHE_FIELDS
 
-#define LATHE_FIELDS(F)                                                                         \
-  F(1, dims, kInts)                                                                             \
-  F(2, data_type, kInt)                                                                         \
-  F(3, segment, kMessage)                                                                       \
-  F(4, float_data, kFloats)                                                                     \
-  F(5, int32_data, kInts)                                                                       \
-  F(6, string_data, kStrings) F(7, int64_data, kInts) F(8, name, kBytes) F(9, raw_data, kBytes) \
-      F(10, double_data, kDoubles) F(11, uint64_data, kInts) F(12, doc_string, kIgnored)        \
-          F(13, external_data, kMessages) F(14, data_location, kInt)                            \
-              F(16, metadata_props, kIgnored)
+#define LATHE_FIELDS(F)        \
+  F(1, dims, kInts)            \
+  F(2, data_type, kInt)        \
+  F(3, segment, kMessage)      \
+  F(4, float_data, kFloats)    \
+  F(5, int32_data, kInts)      \
+  F(6, string_data, kStrings)  \
+  F(7, int64_data, kInts)      \
+  F(8, name, kBytes)           \
+  F(9, raw_data, kBytes)       \
+  F(10, double_data, kDoubles) \
+  F(11, uint64_data, kInts)    \
+  F(12, doc_string, kIgnored)  \
+  F(13, external_data, kMessages) F(14, data_location, kInt) F(16, metadata_props, kIgnored)
 LATHE_MESSAGE(Tensor, LATHE_FIELDS)
 #undef LATHE_FIELDS
 

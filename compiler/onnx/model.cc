@@ -1,9 +1,7 @@
 #include "compiler/onnx/model.h"
 
-#include <algorithm>
-#include <cstring>
-
 #include "absl/strings/str_cat.h"
+#include "compiler/io/arrays.h"
 #include "compiler/onnx/reader_parts.h"
 
 namespace lathe::onnx {
@@ -121,22 +119,7 @@ const Attribute* NodeDef::Find(const std::string& attribute) const {
 absl::StatusOr<Tensor> ToTensor(const TensorData& t) {
   for (const auto& row : kDTypes) {
     if (row.type != t.element_type) continue;
-    const auto* bytes = static_cast<const unsigned char*>(t.bytes.get());
-    const bool aligned =
-        reinterpret_cast<uintptr_t>(bytes) % static_cast<uintptr_t>(SizeOf(row.dtype)) == 0;
-    // A bool of the file may be any byte, one of Lathe is 0 or 1.
-    const bool clean = row.dtype != DType::kBool ||
-                       std::all_of(bytes, bytes + t.num_bytes, [](auto b) { return b <= 1; });
-    if (bytes != nullptr && aligned && clean) return Tensor::Own(t.bytes, row.dtype, t.dims);
-    absl::StatusOr<Tensor> copy = Tensor::Make(row.dtype, t.dims);
-    if (!copy.ok()) return copy;
-    if (copy->num_bytes() != t.num_bytes)
-      return absl::InternalError(absl::StrCat("tensor \"", t.name, "\" has ", t.num_bytes,
-                                              " bytes, its shape wants ", copy->num_bytes()));
-    if (t.num_bytes > 0) std::memcpy(copy->raw(), bytes, static_cast<size_t>(t.num_bytes));
-    if (!clean)
-      for (int64_t i = 0; i < t.num_bytes; ++i) copy->data<unsigned char>()[i] = bytes[i] != 0;
-    return copy;
+    return io::TensorOver(t.bytes, t.num_bytes, row.dtype, t.dims);
   }
   return absl::UnimplementedError(absl::StrCat("tensor \"", t.name, "\" is of ",
                                                ElementTypeName(t.element_type),
