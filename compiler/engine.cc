@@ -39,6 +39,13 @@ absl::StatusOr<Function> Engine::compile(absl::StatusOr<Program> program, Compil
   if (!state_->broken.ok()) return state_->broken;
   std::shared_ptr<ir::Graph> graph(program->release());
   if (absl::Status s = ir::Verify(*graph); !s.ok()) return s;
+  for (ir::ValueId v = 0; v < graph->num_nodes(); ++v) {
+    const DType t = graph->type(v).dtype;
+    if (t <= DType::kF64) continue;
+    return absl::UnimplementedError(
+        absl::StrCat(graph->ValueName(v), " is ", graph->type(v).ToString(),
+                     ": there is no compiled code of type ", lathe::Name(t), " yet"));
+  }
   compiler::PassContext passes;
   passes.skip = options.skip_passes;
   if (absl::Status s = compiler::RunPasses(*graph, passes); !s.ok()) return s;

@@ -4,12 +4,15 @@
 #include <bit>
 #include <charconv>
 #include <cmath>
+#include <concepts>
 #include <cstring>
+#include <limits>
 #include <type_traits>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "ir/lexer.h"
+#include "ir/visit_dtype.h"
 
 namespace lathe::ir {
 namespace {
@@ -89,8 +92,20 @@ void AppendFloat(Float value, Bits default_nan, std::string* out) {
 }
 
 void Append(bool v, std::string* out) { *out += v ? "true" : "false"; }
-void Append(int32_t v, std::string* out) { absl::StrAppend(out, v); }
-void Append(int64_t v, std::string* out) { absl::StrAppend(out, v); }
+template <std::integral T>
+void Append(T v, std::string* out) {
+  absl::StrAppend(out, +v);
+}
+template <typename T>
+requires kIsNarrowFloat<T>
+void Append(T v, std::string* out) {
+  const uint16_t default_nan = T(std::numeric_limits<float>::quiet_NaN()).bits;
+  if (std::isnan(static_cast<float>(v)) && v.bits != default_nan) {
+    absl::StrAppend(out, "nan(0x", absl::Hex(v.bits), ")");
+  } else {
+    AppendFloat(static_cast<float>(v), std::bit_cast<uint32_t>(static_cast<float>(v)), out);
+  }
+}
 void Append(float v, std::string* out) { AppendFloat(v, uint32_t{0x7fc00000}, out); }
 void Append(double v, std::string* out) { AppendFloat(v, uint64_t{0x7ff8000000000000}, out); }
 
@@ -137,29 +152,13 @@ std::string NumberText(double value) {
 std::string TensorText(const Tensor& tensor) {
   const Tensor t = tensor.Contiguous();
   std::string out = absl::StrCat(Name(t.dtype()), "[", absl::StrJoin(t.shape(), ", "), "]{");
-  switch (t.dtype()) {
-    case DType::kBool:
-      AppendElements<bool>(t, &out);
-      break;
-    case DType::kI32:
-      AppendElements<int32_t>(t, &out);
-      break;
-    case DType::kI64:
-      AppendElements<int64_t>(t, &out);
-      break;
-    case DType::kF32:
-      AppendElements<float>(t, &out);
-      break;
-    case DType::kF64:
-      AppendElements<double>(t, &out);
-      break;
-  }
+  VisitDType(t.dtype(), [&](auto type) { AppendElements<decltype(type)>(t, &out); });
   return out += "}";
 }
 
 std::optional<DType> FindDType(std::string_view name) {
-  for (DType t : {DType::kBool, DType::kI32, DType::kI64, DType::kF32, DType::kF64}) {
-    if (name == Name(t)) return t;
+  for (int t = 0; t < kNumDTypes; ++t) {
+    if (name == Name(static_cast<DType>(t))) return static_cast<DType>(t);
   }
   return std::nullopt;
 }

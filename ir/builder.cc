@@ -1,10 +1,12 @@
 #include "ir/builder.h"
 
 #include <cmath>
+#include <limits>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "ir/shape_rules.h"
+#include "ir/visit_dtype.h"
 
 namespace lathe::ir {
 namespace {
@@ -30,19 +32,22 @@ absl::Status CheckName(const std::string& what, const std::string& name) {
 
 template <typename T>
 Tensor ScalarOf(DType dtype, T value) {
-  switch (dtype) {
-    case DType::kBool:
+  return VisitDType(dtype, [&](auto type) {
+    using To = decltype(type);
+    if constexpr (std::is_same_v<To, bool>) {
       return Tensor::Scalar<bool>(value != 0);
-    case DType::kI32:
-      return Tensor::Scalar<int32_t>(static_cast<int32_t>(value));
-    case DType::kI64:
-      return Tensor::Scalar<int64_t>(static_cast<int64_t>(value));
-    case DType::kF32:
-      return Tensor::Scalar<float>(static_cast<float>(value));
-    case DType::kF64:
-      return Tensor::Scalar<double>(static_cast<double>(value));
-  }
-  return Tensor();
+    } else {
+      return Tensor::Scalar<To>(static_cast<To>(value));
+    }
+  });
+}
+
+// "i8 (-128..127)"
+std::string RangeText(DType dtype) {
+  return VisitDType(dtype, [&](auto type) {
+    using Limits = std::numeric_limits<decltype(type)>;
+    return absl::StrCat(Name(dtype), " (", +Limits::min(), "..", +Limits::max(), ")");
+  });
 }
 
 }  // namespace
@@ -101,8 +106,9 @@ absl::StatusOr<ValueId> Builder::Constant(Tensor t) {
 
 absl::StatusOr<ValueId> Builder::ScalarConstant(DType dtype, double value) {
   if (IsInt(dtype)) {
-    const double limit = dtype == i32 ? 0x1p31 : 0x1p63;
-    if (value != std::floor(value) || value < -limit || value >= limit) {
+    const int bits = static_cast<int>(8 * SizeOf(dtype)) - (IsSigned(dtype) ? 1 : 0);
+    const double limit = std::ldexp(1, bits);
+    if (value != std::floor(value) || value < (IsSigned(dtype) ? -limit : 0) || value >= limit) {
       return absl::InvalidArgumentError(
           absl::StrCat("the constant ", value, " is no ", Name(dtype), "; cast it or round it"));
     }
@@ -111,9 +117,9 @@ absl::StatusOr<ValueId> Builder::ScalarConstant(DType dtype, double value) {
 }
 
 absl::StatusOr<ValueId> Builder::IntConstant(DType dtype, int64_t value) {
-  if (dtype == i32 && value != static_cast<int32_t>(value)) {
+  if (!FitsInt(dtype, value)) {
     return absl::InvalidArgumentError(
-        absl::StrCat("the constant ", value, " is no i32; wanted -2^31..2^31 - 1, or i64"));
+        absl::StrCat("the constant ", value, " is no ", RangeText(dtype), "; wanted i64"));
   }
   return Constant(ScalarOf(dtype, value));
 }

@@ -7,12 +7,12 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "ir/reference/common.h"
+#include "ir/visit_dtype.h"
 
 namespace lathe::ir {
 namespace {
 
 using reference::IndexOf;
-using reference::VisitType;
 
 template <typename T>
 bool Same(T a, T b) {
@@ -28,7 +28,7 @@ Tensor ToF64(const Tensor& t) {
   Tensor wide(DType::kF64, t.shape());
   const Tensor dense = t.Contiguous();
   const int64_t count = t.num_elements();
-  VisitType(t.dtype(), [&](auto type) {
+  VisitDType(t.dtype(), [&](auto type) {
     using T = decltype(type);
     for (int64_t i = 0; i < count; ++i)
       wide.data<double>()[i] = static_cast<double>(dense.data<T>()[i]);
@@ -46,7 +46,7 @@ absl::Status SameBits(const Tensor& found, const Tensor& wanted) {
   }
   const Tensor a = found.Contiguous(), b = wanted.Contiguous();
   const int64_t count = a.num_elements();
-  return VisitType(a.dtype(), [&](auto type) {
+  return VisitDType(a.dtype(), [&](auto type) {
     using T = decltype(type);
     int64_t first = -1, differ = 0;
     for (int64_t i = 0; i < count; ++i) {

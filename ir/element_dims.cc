@@ -92,7 +92,7 @@ class Reader {
 
   bool IsSmall(ValueId v) const {
     const ValueType& type = graph_.type(v);
-    if (IsFloat(type.dtype)) return false;
+    if (type.dtype != DType::kBool && !IsIndex(type.dtype)) return false;
     int64_t count = 1;
     for (Dim d : type.shape) {
       if (!d.is_constant() || d.constant() < 0 || d.constant() > kMostElements) return false;
@@ -191,7 +191,7 @@ class Reader {
 
   Elements Input(ValueId v, const Extents& shape) {
     Node& n = graph_.node(v);
-    if (!IsInt(n.type.dtype) || n.attrs.offsets || Count(shape) > kMaxElementDims) return {};
+    if (!IsIndex(n.type.dtype) || n.attrs.offsets || Count(shape) > kMaxElementDims) return {};
     if (!n.attrs.elements) {
       Shape symbols;
       for (int64_t i = 0; i < Count(shape); ++i) {
@@ -214,9 +214,10 @@ class Reader {
 
   // Between integers, and from bool: as it is.
   Elements Cast(const Node& n) {
-    if (IsFloat(graph_.type(n.operands[0]).dtype)) return {};
+    const DType from = graph_.type(n.operands[0]).dtype;
+    if (from != DType::kBool && !IsIndex(from)) return {};
     Elements e = Operand(n, 0);
-    if (n.type.dtype != DType::kBool || graph_.type(n.operands[0]).dtype == DType::kBool) return e;
+    if (n.type.dtype != DType::kBool || from == DType::kBool) return e;
     for (Element& x : e) x = x ? Decide(Ne(*x, 0)) : std::nullopt;
     return e;
   }
@@ -387,7 +388,7 @@ absl::StatusOr<std::vector<Dim>> Dims(Graph* graph, ValueId v, const std::string
                                                    std::string(Name(graph->node(v).op)), ") ", why,
                                                    "; wanted ", wanted));
   };
-  if (!IsInt(type.dtype)) return fault("has no whole elements");
+  if (!IsIndex(type.dtype)) return fault("has no whole elements");
   Reader reader(graph);
   const Elements* elements = reader.Read(v);
   std::vector<Dim> dims;

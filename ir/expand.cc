@@ -5,6 +5,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "ir/builder.h"
+#include "ir/status_macros.h"
 
 namespace lathe::ir {
 namespace {
@@ -19,6 +20,21 @@ struct BlockPlace {
 
 Block& At(Graph* graph, BlockPlace place) {
   return place.owner == kNoValue ? graph->body : graph->node(place.owner).blocks[place.index];
+}
+
+// A composite that computes does so in f32 if it is one of narrow floats: only its result rounds.
+absl::StatusOr<ValueId> Expand(Builder& b, const Node& composite) {
+  const OpInfo& info = Info(composite.op);
+  const DType narrow = composite.type.dtype;
+  if (!IsNarrowFloat(narrow) || info.dtypes == kAllTypes) return info.expand(b, composite);
+  Node wide = composite;
+  wide.type.dtype = f32;
+  for (ValueId& v : wide.operands) {
+    if (b.graph()->type(v).dtype != narrow) continue;
+    LATHE_ASSIGN_OR_RETURN(v, b.Create(Op::k_cast, {v}, {.dtype = f32}));
+  }
+  LATHE_ASSIGN_OR_RETURN(const ValueId result, info.expand(b, wide));
+  return b.Create(Op::k_cast, {result}, {.dtype = narrow});
 }
 
 // Expands the composites that stand in one block, and lists the blocks inside of it.
@@ -40,7 +56,7 @@ absl::Status ExpandBlock(Graph* graph, BlockPlace place, std::vector<ValueId>* r
     Block expansion;
     Builder builder(graph, &expansion);
     builder.set_location(composite.location);
-    absl::StatusOr<ValueId> result = Info(composite.op).expand(builder, composite);
+    absl::StatusOr<ValueId> result = Expand(builder, composite);
     if (!result.ok()) return result.status();
     // What stands for a named value carries its name in errors.
     if (*result >= first_new && graph->node(*result).name.empty())

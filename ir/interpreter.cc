@@ -5,17 +5,11 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "ir/evaluate.h"
 #include "ir/expand.h"
 
 namespace lathe::ir {
 namespace {
-
-Tensor Widen(const Tensor& t) {
-  Tensor wide(DType::kF64, t.shape());
-  const int64_t count = t.num_elements();
-  for (int64_t i = 0; i < count; ++i) wide.data<double>()[i] = double{t.data<float>()[i]};
-  return wide;
-}
 
 // What evaluators may read: contiguous and aligned to its element.
 Tensor Readable(const Tensor& t) {
@@ -96,7 +90,7 @@ class Interpreter {
     absl::StatusOr<std::vector<int64_t>> shape = ResultShape(n);
     if (!shape.ok()) return InNode(v, shape.status());
     EvalContext c{&graph_, &n, operands, symbols_, *std::move(shape), HeldType(n.type.dtype)};
-    absl::StatusOr<Tensor> result = info.evaluate(c);
+    absl::StatusOr<Tensor> result = EvaluateOp(c);
     if (!result.ok()) return result.status();
     for (ValueId operand : n.operands) Release(operand);
     if (uses_[v] > 0) values_[v] = *std::move(result);
@@ -159,8 +153,10 @@ class Interpreter {
     if (--uses_[v] == 0) values_[v] = Tensor();
   }
 
-  DType HeldType(DType t) const { return options_.in_f64 && t == DType::kF32 ? DType::kF64 : t; }
-  Tensor Held(const Tensor& t) const { return HeldType(t.dtype()) == t.dtype() ? t : Widen(t); }
+  DType HeldType(DType t) const { return options_.in_f64 && IsFloat(t) ? DType::kF64 : t; }
+  Tensor Held(const Tensor& t) const {
+    return HeldType(t.dtype()) == t.dtype() ? t : ConvertTo(t, f64);
+  }
 
   const Graph& graph_;
   const std::vector<int64_t> symbols_;

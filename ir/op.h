@@ -46,18 +46,23 @@ enum class Emission : uint8_t {
 enum Trait : uint32_t {
   kCommutative = 1 << 0,
   kMayFail = 1 << 1,    // can fail on data (gather): never removed as dead, never duplicated
-  kFloatOnly = 1 << 2,  // operands must be f32 or f64
+  kFloatOnly = 1 << 2,  // operands must be floats
   kBoolResult = 1 << 3,
   kSameShape = 1 << 4,  // operands and result have one shape
 };
 
 // Sets of element types: bit 1 << DType.
-inline constexpr uint8_t kFloatTypes = 1 << int(DType::kF32) | 1 << int(DType::kF64);
-inline constexpr uint8_t kIntTypes = 1 << int(DType::kI32) | 1 << int(DType::kI64);
-inline constexpr uint8_t kBoolType = 1 << int(DType::kBool);
-inline constexpr uint8_t kNumericTypes = kFloatTypes | kIntTypes;
-inline constexpr uint8_t kAllTypes = kNumericTypes | kBoolType;
-constexpr bool Contains(uint8_t types, DType t) { return (types >> int(t) & 1) != 0; }
+template <typename... T>
+constexpr uint32_t TypeSet(T... types) {
+  return (0u | ... | (1u << static_cast<int>(types)));
+}
+inline constexpr uint32_t kFloatTypes = TypeSet(f16, bf16, f32, f64);
+inline constexpr uint32_t kIntTypes = TypeSet(i8, i16, i32, i64, u8, u16, u32, u64);
+inline constexpr uint32_t kIndexTypes = TypeSet(i32, i64);  // what IsIndex holds of
+inline constexpr uint32_t kBoolType = TypeSet(bool_);
+inline constexpr uint32_t kNumericTypes = kFloatTypes | kIntTypes;
+inline constexpr uint32_t kAllTypes = kNumericTypes | kBoolType;
+constexpr bool Contains(uint32_t types, DType t) { return (types >> static_cast<int>(t) & 1) != 0; }
 
 struct AttrSpec {
   std::string_view name;  // a member of Attrs, as printed: "axis", "axes", "shape", ...
@@ -77,7 +82,7 @@ struct OpInfo {
   int min_operands = 0, max_operands = 0;
   std::vector<AttrSpec> attrs;
   uint32_t traits = 0;
-  uint8_t dtypes = 0;  // element types of the operand that decides (sources: of the result)
+  uint32_t dtypes = 0;  // element types of the operand that decides (sources: of the result)
   Emission emission = Emission::kElementwise;
   // Result type and shape; or an error that says what was found and what was wanted.
   absl::Status (*infer)(InferContext& c) = nullptr;
@@ -109,7 +114,7 @@ struct EvalContext {
   absl::Span<const Tensor> operands;
   absl::Span<const int64_t> symbols;  // by SymbolId
   std::vector<int64_t> result_shape;  // already evaluated
-  DType result_dtype;                 // f64 in place of f32 when the interpreter runs in f64
+  DType result_dtype;  // f64 in place of other floats when the interpreter runs in f64
 };
 
 }  // namespace lathe::ir

@@ -173,7 +173,7 @@ absl::Status InferEmbedding(InferContext& c) {
     return c.Error(
         absl::StrCat("operand 0, the table, is ", table.ToString(), "; wanted [rows, width]"));
   }
-  if (absl::Status s = CheckOperandIs(c, 1, kIntTypes, "operand 1, the ids,"); !s.ok()) return s;
+  if (absl::Status s = CheckOperandIs(c, 1, kIndexTypes, "operand 1, the ids,"); !s.ok()) return s;
   c.node->type = {table.dtype, c.operand(1).shape};
   c.node->type.shape.push_back(table.shape[1]);
   return absl::OkStatus();

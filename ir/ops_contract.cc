@@ -53,7 +53,7 @@ absl::Status InferAttention(InferContext& c) {
                      "; wanted q[.., s, d], k[.., t, d], v[.., t, e] of one type and rank"));
   }
   if (has_mask) {
-    const uint8_t types = static_cast<uint8_t>(kBoolType | 1 << static_cast<int>(q.dtype));
+    const uint32_t types = kBoolType | TypeSet(q.dtype);
     if (absl::Status s = CheckOperandIs(c, 3, types, "the mask"); !s.ok()) return s;
   }
   std::optional<double>& scale = c.node->attrs.scale;

@@ -18,7 +18,7 @@ absl::Status InferIf(InferContext& c) {
   const std::string found =
       absl::StrCat("the sides give ", then_type.ToString(), " and ", else_type.ToString());
   if (then_type.dtype != else_type.dtype) {
-    const DType wanted = std::max(then_type.dtype, else_type.dtype);
+    const DType wanted = WiderOf(then_type.dtype, else_type.dtype);
     return WithHint(c.Error(absl::StrCat(found, "; wanted one element type: cast one of them")),
                     {Hint::Kind::kYield, "cast(", absl::StrCat(", dtype=", Name(wanted), ")")});
   }

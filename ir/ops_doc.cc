@@ -34,10 +34,17 @@ constexpr std::string_view kIntroduction =
     "of "
     "elementwise ops have one shape; the tracing DSL and the text form broadcast them first. No "
     "type "
-    "is promoted: mixed types are an error that offers the cast. Bounds are against float64.\n";
+    "is promoted: mixed types are an error that offers the cast. Bounds are against float64.\n"
+    "\n"
+    "Types: integers are i8 i16 i32 i64 u8 u16 u32 u64, floats are f16 bf16 f32 f64; numbers are "
+    "both. An op on f16 or bf16 is the op on the same values as f32, and its result rounds once "
+    "more.\n";
 
-std::string TypeNames(uint8_t types) {
+std::string TypeNames(uint32_t types) {
   if (types == kAllTypes) return "all";
+  if (types == kFloatTypes) return "floats";
+  if (types == kIntTypes) return "integers";
+  if (types == kNumericTypes) return "numbers";
   std::vector<std::string> names;
   for (int t = 0; t < kNumDTypes; ++t) {
     if (Contains(types, static_cast<DType>(t))) names.emplace_back(Name(static_cast<DType>(t)));

@@ -56,7 +56,7 @@ using Evaluate = absl::StatusOr<Tensor> (*)(const EvalContext&);
 // What the rows of one op differ in.
 struct Row {
   Op op;
-  uint8_t dtypes;
+  uint32_t dtypes;
   Evaluate evaluate;
   std::string_view bound, example, doc;
   uint32_t traits = 0;

@@ -185,7 +185,7 @@ std::vector<OpInfo> SegmentOps() {
       {.op = Op::k_segment_ids,
        .min_operands = 1,
        .max_operands = 1,
-       .dtypes = kIntTypes,
+       .dtypes = kIndexTypes,
        .emission = Emission::kSegment,
        .infer = InferIds,
        .evaluate = Eval_segment_ids,

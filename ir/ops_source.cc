@@ -20,7 +20,7 @@ absl::Status CheckElements(const InferContext& c) {
   const Shape& elements = *c.node->attrs.elements;
   const ValueType& type = c.node->type;
   const Dim count = Volume(type.shape);
-  if (!IsInt(type.dtype) || count != Dim(static_cast<int64_t>(elements.size())) ||
+  if (!IsIndex(type.dtype) || count != Dim(static_cast<int64_t>(elements.size())) ||
       elements.size() > static_cast<size_t>(kMaxElementDims)) {
     return c.Error(absl::StrCat(type.ToString(), " has ", elements.size(),
                                 " elements as sizes; wanted i32 or i64 with a name for each of "
@@ -41,7 +41,7 @@ absl::Status CheckElements(const InferContext& c) {
 absl::Status CheckOffsets(const InferContext& c) {
   const Shape& sizes = *c.node->attrs.offsets;
   const ValueType& type = c.node->type;
-  if (!IsInt(type.dtype) || type.rank() != 1) {
+  if (!IsIndex(type.dtype) || type.rank() != 1) {
     return c.Error(absl::StrCat(type.ToString(),
                                 " as offsets of a ragged dim; wanted i32 or i64, [rows + 1]"));
   }
@@ -170,7 +170,7 @@ std::vector<OpInfo> SourceOps() {
        .bound = "exact"},
       {.op = Op::k_random,
        .attrs = {{"shape"}, {"seed"}, {"distribution"}, {"dtype"}},
-       .dtypes = kFloatTypes,
+       .dtypes = TypeSet(f32, f64),
        .emission = Emission::kSource,
        .infer = InferRandom,
        .evaluate = Eval_random,

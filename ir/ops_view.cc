@@ -233,7 +233,7 @@ absl::Status RequireConcat(InferContext& c) {
 absl::Status InferGather(InferContext& c) {
   const ValueType& data = c.operand(0);
   const ValueType& indices = c.operand(1);
-  if (absl::Status s = CheckOperandIs(c, 1, kIntTypes, "operand 1, the indices,"); !s.ok())
+  if (absl::Status s = CheckOperandIs(c, 1, kIndexTypes, "operand 1, the indices,"); !s.ok())
     return s;
   int64_t& axis = *c.node->attrs.axis;
   if (absl::Status s = NormalizeAxis(c, &axis, data.rank()); !s.ok()) return s;

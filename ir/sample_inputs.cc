@@ -1,11 +1,14 @@
 // Inputs for any graph: SampleInputs of ir/samples.h.
 #include <algorithm>
+#include <cstdlib>
 #include <limits>
 #include <optional>
+#include <type_traits>
 
 #include "absl/container/flat_hash_map.h"
 #include "ir/philox.h"
 #include "ir/samples.h"
+#include "ir/visit_dtype.h"
 
 namespace lathe::ir {
 namespace {
@@ -53,10 +56,13 @@ class Draw {
     if (choice == 0) return std::numeric_limits<T>::min();
     if (choice == 1) return std::numeric_limits<T>::max();
     if (choice == 2) {
-      return static_cast<T>(PhiloxInteger(seed_, index, std::numeric_limits<T>::min(),
-                                          std::numeric_limits<T>::max()));
+      // Of 64 bits without a sign: any bits.
+      using Signed = std::conditional_t<sizeof(T) == 8, int64_t, T>;
+      return static_cast<T>(PhiloxInteger(seed_, index, std::numeric_limits<Signed>::min(),
+                                          std::numeric_limits<Signed>::max()));
     }
-    return static_cast<T>(SmallInteger(index));
+    const int64_t small = SmallInteger(index);
+    return static_cast<T>(std::is_unsigned_v<T> ? std::abs(small) : small);
   }
 
   // A valid index into `extent`, or 0 if there is none.
@@ -87,24 +93,17 @@ void Fill(const Draw& draw, std::optional<int64_t> indexed, Tensor* t) {
   const int64_t count = t->num_elements();
   for (int64_t i = 0; i < count; ++i) {
     const uint64_t at = static_cast<uint64_t>(i);
-    switch (t->dtype()) {
-      case DType::kBool:
-        t->data<bool>()[i] = draw.Bool(at);
-        break;
-      case DType::kI32:
-        t->data<int32_t>()[i] =
-            indexed ? static_cast<int32_t>(draw.Index(at, *indexed)) : draw.Integer<int32_t>(at);
-        break;
-      case DType::kI64:
-        t->data<int64_t>()[i] = indexed ? draw.Index(at, *indexed) : draw.Integer<int64_t>(at);
-        break;
-      case DType::kF32:
-        t->data<float>()[i] = static_cast<float>(draw.Float(at));
-        break;
-      case DType::kF64:
-        t->data<double>()[i] = draw.Float(at);
-        break;
-    }
+    VisitDType(t->dtype(), [&](auto type) {
+      using T = decltype(type);
+      T& to = t->data<T>()[i];
+      if constexpr (std::is_same_v<T, bool>) {
+        to = draw.Bool(at);
+      } else if constexpr (std::is_integral_v<T>) {
+        to = indexed ? static_cast<T>(draw.Index(at, *indexed)) : draw.Integer<T>(at);
+      } else {
+        to = static_cast<T>(draw.Float(at));
+      }
+    });
   }
 }
 

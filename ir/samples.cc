@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "ir/builder.h"
-#include "ir/reference/common.h"
+#include "ir/visit_dtype.h"
 
 namespace lathe::ir {
 namespace {
@@ -123,7 +123,8 @@ Recipes Select(DType t) {
 
 Recipes Cast(DType t) {
   Recipes r;
-  for (DType to : {bool_, i32, i64, f32, f64}) {
+  for (int k = 0; k < kNumDTypes; ++k) {
+    const DType to = static_cast<DType>(k);
     r.push_back({std::string("to ") + Name(to), [=](Maker& m) {
                    return m.Make(Op::k_cast, {m.In(t, {m.D(0), m.D(1)})}, {.dtype = to});
                  }});
@@ -133,9 +134,12 @@ Recipes Cast(DType t) {
 
 Tensor SmallNumbers(DType t) {
   Tensor value(t, {2, 3});
-  reference::VisitType(t, [&](auto type) {
+  VisitDType(t, [&](auto type) {
     using T = decltype(type);
-    for (int i = 0; i < 6; ++i) value.data<T>()[i] = static_cast<T>(t == bool_ ? i % 2 : i - 2);
+    for (int i = 0; i < 6; ++i) {
+      const int number = t == bool_ ? i % 2 : IsUnsigned(t) ? i : i - 2;
+      value.data<T>()[i] = static_cast<T>(number);
+    }
   });
   return value;
 }

@@ -1,6 +1,7 @@
 #include "ir/shape_rules.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -28,7 +29,10 @@ bool KnownLe(const InferContext& c, Dim a, Dim b, int depth) {
   return c.Known(a <= b);
 }
 
-std::string TypeList(uint8_t types) {
+std::string TypeList(uint32_t types) {
+  if (types == kFloatTypes) return "a float";
+  if (types == kIntTypes) return "an integer";
+  if (types == kNumericTypes) return "a number";
   std::vector<std::string> names;
   for (int t = 0; t < kNumDTypes; ++t) {
     if (Contains(types, static_cast<DType>(t))) names.emplace_back(Name(static_cast<DType>(t)));
@@ -111,14 +115,21 @@ Dim LargerOf(const InferContext& c, Dim a, Dim b) {
   return KnownLe(c, b, a) ? a : Max(a, b);
 }
 
+DType WiderOf(DType a, DType b) {
+  constexpr DType kOrder[] = {bool_, u8, i8, u16, i16, u32, i32, u64, i64, bf16, f16, f32, f64};
+  const auto* const end = std::end(kOrder);
+  return std::find(kOrder, end, a) < std::find(kOrder, end, b) ? b : a;
+}
+
 absl::Status CheckDTypes(const InferContext& c, size_t first) {
   const DType dtype = c.operand(first).dtype;
   for (size_t i = first; i < c.node->operands.size(); ++i) {
     const DType found = c.operand(i).dtype;
     if (found == dtype) continue;
     // To the wider kind: whole numbers become floats, bools become numbers.
-    const bool to_first = dtype >= found ? Contains(Info(c.node->op).dtypes, dtype)
-                                         : !Contains(Info(c.node->op).dtypes, found);
+    const bool to_first = WiderOf(dtype, found) == dtype
+                              ? Contains(Info(c.node->op).dtypes, dtype)
+                              : !Contains(Info(c.node->op).dtypes, found);
     const DType wanted = to_first ? dtype : found;
     const std::string suffix = absl::StrCat(", dtype=", Name(wanted), ")");
     const absl::Status error = c.Error(
@@ -130,7 +141,7 @@ absl::Status CheckDTypes(const InferContext& c, size_t first) {
   return CheckOperandIs(c, first, Info(c.node->op).dtypes, absl::StrCat("operand ", first));
 }
 
-absl::Status CheckOperandIs(const InferContext& c, size_t i, uint8_t types,
+absl::Status CheckOperandIs(const InferContext& c, size_t i, uint32_t types,
                             const std::string& role) {
   const DType found = c.operand(i).dtype;
   if (Contains(types, found)) return absl::OkStatus();

@@ -22,10 +22,13 @@ bool KnownLe(const InferContext& c, Dim a, Dim b);
 Dim SmallerOf(const InferContext& c, Dim a, Dim b);
 Dim LargerOf(const InferContext& c, Dim a, Dim b);
 
+// The type of the two that holds more: bool, integers by width, floats by width.
+DType WiderOf(DType a, DType b);
+
 // All operands from `first` on have one element type, which the op's row admits.
 absl::Status CheckDTypes(const InferContext& c, size_t first = 0);
 // Operand i has that type exactly; `role` names it in the error ("indices", "condition").
-absl::Status CheckOperandIs(const InferContext& c, size_t i, uint8_t types,
+absl::Status CheckOperandIs(const InferContext& c, size_t i, uint32_t types,
                             const std::string& role);
 
 // Brings an axis into 0..rank-1; negative ones count from the end.

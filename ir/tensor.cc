@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "ir/visit_dtype.h"
 
 namespace lathe {
 namespace {
@@ -62,23 +63,18 @@ void AppendNumber(std::string& out, T value) {
 }
 
 void AppendElement(std::string& out, DType dtype, const void* at) {
-  auto read = [at](auto value) {
-    std::memcpy(&value, at, sizeof value);
-    return value;
-  };
-  switch (dtype) {
-    case DType::kBool:
-      out += read(uint8_t{}) != 0 ? "true" : "false";
-      return;
-    case DType::kI32:
-      return AppendNumber(out, read(int32_t{}));
-    case DType::kI64:
-      return AppendNumber(out, read(int64_t{}));
-    case DType::kF32:
-      return AppendNumber(out, read(float{}));
-    case DType::kF64:
-      return AppendNumber(out, read(double{}));
+  if (dtype == DType::kBool) {
+    out += *static_cast<const uint8_t*>(at) != 0 ? "true" : "false";
+    return;
   }
+  VisitDType(dtype, [&](auto value) {
+    std::memcpy(&value, at, sizeof value);
+    if constexpr (kIsNarrowFloat<decltype(value)>) {
+      AppendNumber(out, static_cast<float>(value));
+    } else if constexpr (!std::is_same_v<decltype(value), bool>) {
+      AppendNumber(out, value);
+    }
+  });
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include "absl/strings/str_join.h"
 #include "ir/hint.h"
 #include "ir/text_internal.h"
+#include "ir/visit_dtype.h"
 
 namespace lathe::ir {
 namespace {
@@ -59,9 +60,16 @@ bool Fits(const Token& t, T Attrs::*) {
 }
 
 template <typename T>
-T DefaultNan() {
-  if constexpr (sizeof(T) == 4) return std::bit_cast<T>(uint32_t{0x7fc00000u});
-  if constexpr (sizeof(T) == 8) return std::bit_cast<T>(uint64_t{0x7ff8000000000000u});
+inline constexpr bool kIsReal = std::is_floating_point_v<T> || kIsNarrowFloat<T>;
+
+template <typename T>
+using BitsOf = std::conditional_t<sizeof(T) == 2, uint16_t,
+                                  std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>>;
+
+template <typename T>
+T Negated(T v) {
+  return std::bit_cast<T>(
+      static_cast<BitsOf<T>>(std::bit_cast<BitsOf<T>>(v) ^ BitsOf<T>{1} << (8 * sizeof(T) - 1)));
 }
 
 }  // namespace
@@ -223,8 +231,7 @@ absl::Status TextParser::Value(std::optional<Claim>* out) {
 absl::Status TextParser::Value(std::optional<DType>* out) {
   *out = token_.kind == TokenKind::kName ? FindDType(token_.text) : std::nullopt;
   if (!out->has_value()) {
-    return WithHint(Unexpected("an element type (f32, f64, i32, i64, bool)"),
-                    {Hint::Kind::kWord, "f32", ""});
+    return WithHint(Unexpected("an element type such as f32"), {Hint::Kind::kWord, "f32", ""});
   }
   Next();
   return absl::OkStatus();
@@ -282,23 +289,8 @@ absl::StatusOr<ValueId> TextParser::Constant(const Token& name) {
   std::string bytes;
   const Token brace = token_;
   LATHE_RETURN_IF_ERROR(Expect("{", "before the elements"));
-  switch (type.dtype) {
-    case DType::kBool:
-      LATHE_RETURN_IF_ERROR(Elements<bool>(count, &bytes));
-      break;
-    case DType::kI32:
-      LATHE_RETURN_IF_ERROR(Elements<int32_t>(count, &bytes));
-      break;
-    case DType::kI64:
-      LATHE_RETURN_IF_ERROR(Elements<int64_t>(count, &bytes));
-      break;
-    case DType::kF32:
-      LATHE_RETURN_IF_ERROR(Elements<float>(count, &bytes));
-      break;
-    case DType::kF64:
-      LATHE_RETURN_IF_ERROR(Elements<double>(count, &bytes));
-      break;
-  }
+  LATHE_RETURN_IF_ERROR(VisitDType(
+      type.dtype, [&](auto element) { return Elements<decltype(element)>(count, &bytes); }));
   LATHE_RETURN_IF_ERROR(Expect("}", "after the elements"));
   const int64_t found = static_cast<int64_t>(bytes.size()) / SizeOf(type.dtype);
   if (found != count) {
@@ -360,27 +352,27 @@ absl::Status TextParser::Element(T* out) {
     Next();
     return absl::OkStatus();
   } else {
-    if constexpr (std::is_floating_point_v<T>) {
+    if constexpr (kIsReal<T>) {
       if (at.IsName("inf") || at.IsName("nan")) {
         Next();
-        *out = at.IsName("inf") ? std::numeric_limits<T>::infinity() : DefaultNan<T>();
+        *out = T(at.IsName("inf") ? std::numeric_limits<float>::infinity()
+                                  : std::numeric_limits<float>::quiet_NaN());
         if (at.IsName("nan") && token_.Is("(")) {
-          using Bits = std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>;
           Next();
-          Bits bits = 0;
+          BitsOf<T> bits = 0;
           const std::string_view digits =
               token_.text.substr(std::min<size_t>(2, token_.text.size()));
           const char* end = digits.data() + digits.size();
           const auto r = std::from_chars(digits.data(), end, bits, 16);
           if (!token_.text.starts_with("0x") || r.ec != std::errc() || r.ptr != end ||
-              !std::isnan(std::bit_cast<T>(bits))) {
+              !std::isnan(static_cast<double>(std::bit_cast<T>(bits)))) {
             return Unexpected("the bits of a NaN, such as 0x7fc00001");
           }
           *out = std::bit_cast<T>(bits);
           Next();
           LATHE_RETURN_IF_ERROR(Expect(")", "after the bits"));
         }
-        if (negative) *out = -*out;
+        if (negative) *out = Negated(*out);
         return absl::OkStatus();
       }
     }
@@ -394,19 +386,24 @@ absl::Status TextParser::Element(T* out) {
     }
     const char* end = digits.data() + digits.size();
     std::from_chars_result r;
-    if constexpr (std::is_floating_point_v<T>) {
-      r = std::from_chars(digits.data(), end, *out,
+    if constexpr (kIsReal<T>) {
+      using Wide = std::conditional_t<kIsNarrowFloat<T>, double, T>;
+      Wide value = 0;
+      r = std::from_chars(digits.data(), end, value,
                           hex ? std::chars_format::hex : std::chars_format::general);
-      if (negative) *out = -*out;
+      *out = T(value);
+      if (std::isinf(static_cast<double>(*out))) r.ec = std::errc::result_out_of_range;
+      if (negative) *out = Negated(*out);
     } else {
       r = std::from_chars(digits.data(), end, *out, hex ? 16 : 10);
+      if (negative && std::is_unsigned_v<T>) r.ec = std::errc::result_out_of_range;
     }
     if (r.ec == std::errc::result_out_of_range) {
       return Fault(start, absl::StrCat(negative ? "-" : "", std::string(at.text),
                                        " is out of the range of ", lathe::Name(DTypeOf<T>())));
     }
     if (r.ec != std::errc() || r.ptr != end) {
-      return Unexpected(std::is_floating_point_v<T> ? "a number" : "a whole number");
+      return Unexpected(kIsReal<T> ? "a number" : "a whole number");
     }
     Next();
     return absl::OkStatus();

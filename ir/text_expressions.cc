@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "ir/hint.h"
 #include "ir/text_internal.h"
+#include "ir/visit_dtype.h"
 
 namespace lathe::ir {
 namespace {
@@ -353,8 +354,10 @@ absl::StatusOr<ValueId> TextParser::Materialize(const Operand& operand,
     v = builder_.ScalarConstant(type, operand.real);
   } else if (operand.size.is_constant()) {
     const int64_t value = operand.size.constant();
-    if (type == DType::kI32 && value != static_cast<int32_t>(value)) {
-      return Fault(operand.at, absl::StrCat(value, " doesn't fit an i32"));
+    if (!FitsInt(type, value)) {
+      const std::string_view article = Name(type)[0] == 'i' ? "an " : "a ";
+      return Fault(operand.at,
+                   absl::StrCat(value, " doesn't fit ", std::string(article), Name(type)));
     }
     v = IsFloat(type) ? builder_.ScalarConstant(type, static_cast<double>(value))
                       : builder_.IntConstant(type, value);

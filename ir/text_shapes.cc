@@ -162,8 +162,7 @@ absl::StatusOr<ValueType> TextParser::TypeSpec(std::string_view subject, bool de
   if (token_.kind == TokenKind::kName) {
     const auto dtype = FindDType(token_.text);
     if (!dtype.has_value()) {
-      return WithHint(Unexpected("an element type (f32, f64, i32, i64, bool)"),
-                      {Hint::Kind::kWord, "f32", ""});
+      return WithHint(Unexpected("an element type such as f32"), {Hint::Kind::kWord, "f32", ""});
     }
     type.dtype = *dtype;
     Next();

@@ -8,6 +8,7 @@
 #include "absl/strings/str_join.h"
 #include "ir/hint.h"
 #include "ir/status_macros.h"
+#include "ir/visit_dtype.h"
 #include "repl/command.h"
 #include "repl/inputs.h"
 #include "repl/session.h"
@@ -27,19 +28,14 @@ Json FloatJson(double v) {
 }
 
 Json ElementJson(const Tensor& t, int64_t i) {
-  switch (t.dtype()) {
-    case DType::kBool:
-      return t.data<bool>()[i];
-    case DType::kI32:
-      return t.data<int32_t>()[i];
-    case DType::kI64:
-      return t.data<int64_t>()[i];
-    case DType::kF32:
-      return FloatJson(t.data<float>()[i]);
-    case DType::kF64:
-      return FloatJson(t.data<double>()[i]);
-  }
-  return nullptr;
+  return VisitDType(t.dtype(), [&](auto type) -> Json {
+    const auto value = t.data<decltype(type)>()[i];
+    if constexpr (std::is_integral_v<decltype(type)>) {
+      return value;
+    } else {
+      return FloatJson(value);
+    }
+  });
 }
 
 Json TensorJson(const Tensor& t) {

@@ -1,6 +1,7 @@
 #include "repl/inputs.h"
 
 #include <algorithm>
+#include <type_traits>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -8,6 +9,7 @@
 #include "ir/philox.h"
 #include "ir/samples.h"
 #include "ir/status_macros.h"
+#include "ir/visit_dtype.h"
 #include "runtime/function_state.h"
 
 namespace lathe::repl {
@@ -34,23 +36,17 @@ void Fill(uint64_t seed, int64_t largest, Tensor* t) {
   const int64_t count = t->num_elements();
   for (int64_t i = 0; i < count; ++i) {
     const uint64_t at = static_cast<uint64_t>(i);
-    switch (t->dtype()) {
-      case DType::kBool:
-        t->data<bool>()[i] = ir::PhiloxInteger(seed, at, 0, 1) == 1;
-        break;
-      case DType::kI32:
-        t->data<int32_t>()[i] = static_cast<int32_t>(ir::PhiloxInteger(seed, at, 0, largest));
-        break;
-      case DType::kI64:
-        t->data<int64_t>()[i] = ir::PhiloxInteger(seed, at, 0, largest);
-        break;
-      case DType::kF32:
-        t->data<float>()[i] = ir::PhiloxNormal(seed, at);
-        break;
-      case DType::kF64:
-        t->data<double>()[i] = ir::PhiloxNormalF64(seed, at);
-        break;
-    }
+    VisitDType(t->dtype(), [&](auto type) {
+      using T = decltype(type);
+      T& to = t->data<T>()[i];
+      if constexpr (std::is_same_v<T, double>) {
+        to = ir::PhiloxNormalF64(seed, at);
+      } else if constexpr (std::is_integral_v<T>) {
+        to = static_cast<T>(ir::PhiloxInteger(seed, at, 0, std::is_same_v<T, bool> ? 1 : largest));
+      } else {
+        to = static_cast<T>(ir::PhiloxNormal(seed, at));
+      }
+    });
   }
 }
 

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "examples/encoder.h"
+#include "ir/visit_dtype.h"
 
 namespace lathe::bench {
 namespace {
@@ -216,23 +217,10 @@ absl::StatusOr<std::vector<Tensor>> MakeInputs(const Model& model, const Sizes& 
     const int64_t width = shape.empty() ? 1 : shape.back();
     for (int64_t i = 0; i < t->num_elements(); ++i) {
       const double value = Element(in, static_cast<uint32_t>(k), i, width, sizes, seed);
-      switch (in.dtype) {
-        case DType::kF32:
-          t->data<float>()[i] = static_cast<float>(value);
-          break;
-        case DType::kF64:
-          t->data<double>()[i] = value;
-          break;
-        case DType::kI32:
-          t->data<int32_t>()[i] = static_cast<int32_t>(value);
-          break;
-        case DType::kI64:
-          t->data<int64_t>()[i] = static_cast<int64_t>(value);
-          break;
-        case DType::kBool:
-          t->data<bool>()[i] = value != 0;
-          break;
-      }
+      VisitDType(in.dtype, [&](auto type) {
+        using T = decltype(type);
+        t->data<T>()[i] = std::is_same_v<T, bool> ? T(value != 0) : static_cast<T>(value);
+      });
     }
     inputs.push_back(*std::move(t));
   }

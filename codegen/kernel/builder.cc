@@ -1,9 +1,10 @@
 #include "codegen/kernel/builder.h"
 
-#include <bit>
 #include <cassert>
 #include <cstdio>
 #include <utility>
+
+#include "codegen/kernel/scalar_ops.h"
 
 namespace lathe::kernel {
 namespace {
@@ -120,25 +121,15 @@ Reg KernelBuilder::Bits(KType t, uint64_t bits) {
 }
 
 Reg KernelBuilder::Float(KType t, double value) {
-  if (t.dtype == DType::kF32) return Bits(t, std::bit_cast<uint32_t>(static_cast<float>(value)));
-  if (t.dtype == DType::kF64) return Bits(t, std::bit_cast<uint64_t>(value));
-  return Int(t, static_cast<int64_t>(value));
+  return VisitDType(t.dtype, [&](auto type) {
+    return Bits(t, scalar::ToBits(scalar::Cast<decltype(type)>(value)));
+  });
 }
 
 Reg KernelBuilder::Int(KType t, int64_t value) {
-  switch (t.dtype) {
-    case DType::kBool:
-      return Bits(t, value != 0);
-    case DType::kI32:
-      return Bits(t, static_cast<uint32_t>(value));
-    case DType::kI64:
-      return Bits(t, static_cast<uint64_t>(value));
-    case DType::kF32:
-      return Bits(t, std::bit_cast<uint32_t>(static_cast<float>(value)));
-    case DType::kF64:
-      return Bits(t, std::bit_cast<uint64_t>(static_cast<double>(value)));
-  }
-  return kNoReg;
+  return VisitDType(t.dtype, [&](auto type) {
+    return Bits(t, scalar::ToBits(scalar::Cast<decltype(type)>(value)));
+  });
 }
 
 Reg KernelBuilder::Index(Dim d, DType dtype) {

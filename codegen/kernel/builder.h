@@ -37,8 +37,8 @@ class KernelBuilder {
   void SetMicro() { kernel_->is_micro = true; }
 
   KType type(Reg r) const { return types_[r]; }
-  Reg Float(KType t, double value);  // rounded to t.dtype
-  Reg Int(KType t, int64_t value);   // ints and bool; for floats the value converted
+  Reg Float(KType t, double value);  // converted as kCast does: to ints it saturates
+  Reg Int(KType t, int64_t value);   // the same: to ints it wraps
   Reg Bits(KType t, uint64_t bits);
   Reg Index(Dim d, DType dtype = DType::kI64);
   Reg Lane(KType t);

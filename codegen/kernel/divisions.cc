@@ -38,7 +38,7 @@ class Counter {
   static bool DividesIntegers(const Stmt& s) {
     const bool divides =
         s.op == KOp::kDiv || s.op == KOp::kRem || s.op == KOp::kFloorDiv || s.op == KOp::kMod;
-    return divides && (s.type.dtype == DType::kI32 || s.type.dtype == DType::kI64);
+    return divides && IsInt(s.type.dtype);
   }
 
   // `varying`: what changes from turn to turn of the innermost loop around; null outside of one.

@@ -11,6 +11,7 @@
 // is a warp, each thread holding its lane, and tasks are distributed over warps. All ops are total:
 // what docs/semantics.md says of x/0, saturating casts and NaN holds here, so evaluator, LLVM and
 // CUDA agree bit for bit (any NaN equals any NaN). No contraction: `fma` is the only fused op.
+// Narrow floats (f16, bf16) are loaded, moved, converted and stored; nothing is computed in them.
 #include <array>
 #include <cstdint>
 #include <memory>
@@ -72,7 +73,7 @@ enum class KOp : uint8_t {
   kXor,  // bool and ints
   kShl,
   kShr,
-  kSar,  // ints; amounts >= width give 0 (kSar: the sign)
+  kSar,  // ints; amounts >= width give 0 (kSar, of signed ints: the sign)
   kEq,
   kNe,
   kLt,

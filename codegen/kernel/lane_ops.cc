@@ -38,8 +38,8 @@ bool Halve(const LaneArgs& a, Fn fn) {
 }
 
 bool Cast(const LaneArgs& a) {
-  return scalar::Visit(a.operand.dtype, [&](auto from) {
-    return scalar::Visit(a.type.dtype, [&](auto to) {
+  return VisitDType(a.operand.dtype, [&](auto from) {
+    return VisitDType(a.type.dtype, [&](auto to) {
       using From = decltype(from);
       using To = decltype(to);
       for (int i = 0; i < a.type.lanes; ++i) {
@@ -170,7 +170,10 @@ bool ApplyInt(KOp op, const LaneArgs& a) {
     case KOp::kShr:
       return Map2<T>(a, [](T x, T y) { return scalar::Shr(x, y); });
     case KOp::kSar:
-      return Map2<T>(a, [](T x, T y) { return scalar::Sar(x, y); });
+      if constexpr (std::is_signed_v<T>) {
+        return Map2<T>(a, [](T x, T y) { return scalar::Sar(x, y); });
+      }
+      return false;
     default:
       return false;
   }
@@ -181,10 +184,13 @@ bool ApplyInt(KOp op, const LaneArgs& a) {
 bool ApplyLanes(KOp op, const LaneArgs& a) {
   if (op == KOp::kCast) return Cast(a);
   if (ApplyUntyped(op, a)) return true;
-  return scalar::Visit(a.operand.dtype, [&](auto type) {
+  return VisitDType(a.operand.dtype, [&](auto type) {
     using T = decltype(type);
-    if (ApplyOrder<T>(op, a)) return true;
-    if constexpr (std::is_same_v<T, bool>) {
+    if constexpr (kIsNarrowFloat<T>) {
+      return false;
+    } else if (ApplyOrder<T>(op, a)) {
+      return true;
+    } else if constexpr (std::is_same_v<T, bool>) {
       return op == KOp::kNot && Map1<bool>(a, [](bool x) { return !x; });
     } else if constexpr (kIsFloat<T>) {
       return ApplyArithmetic<T>(op, a) || ApplyFloat<T>(op, a);

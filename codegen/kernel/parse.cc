@@ -190,7 +190,8 @@ Claim Parser::BracketedClaim() {
 }
 
 KType Parser::Type() {
-  for (DType t : {DType::kBool, DType::kI32, DType::kI64, DType::kF32, DType::kF64}) {
+  for (int i = 0; i < kNumDTypes; ++i) {
+    const DType t = static_cast<DType>(i);
     const std::string_view name = lathe::Name(t);
     if (token_.substr(0, name.size()) != name) continue;
     std::string_view rest = token_.substr(name.size());

@@ -8,19 +8,24 @@
 #include <limits>
 #include <type_traits>
 
-#include "lathe/dtype.h"
+#include "ir/visit_dtype.h"
 
 namespace lathe::kernel::scalar {
+
+// The unsigned integer of T's width.
+template <typename T>
+using BitsOf =
+    std::conditional_t<sizeof(T) == 1, uint8_t,
+                       std::conditional_t<sizeof(T) == 2, uint16_t,
+                                          std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>>>;
 
 // An element as its bits, zero-extended to 64, and back.
 template <typename T>
 uint64_t ToBits(T v) {
   if constexpr (std::is_same_v<T, bool>) {
     return v ? 1 : 0;
-  } else if constexpr (sizeof(T) == 4) {
-    return std::bit_cast<uint32_t>(v);
   } else {
-    return std::bit_cast<uint64_t>(v);
+    return std::bit_cast<BitsOf<T>>(v);
   }
 }
 
@@ -28,40 +33,20 @@ template <typename T>
 T FromBits(uint64_t bits) {
   if constexpr (std::is_same_v<T, bool>) {
     return bits != 0;
-  } else if constexpr (sizeof(T) == 4) {
-    return std::bit_cast<T>(static_cast<uint32_t>(bits));
   } else {
-    return std::bit_cast<T>(bits);
+    return std::bit_cast<T>(static_cast<BitsOf<T>>(bits));
   }
-}
-
-// Calls fn with a value of the C++ type of `t`.
-template <typename Fn>
-auto Visit(DType t, Fn fn) {
-  switch (t) {
-    case DType::kBool:
-      return fn(bool{});
-    case DType::kI32:
-      return fn(int32_t{});
-    case DType::kI64:
-      return fn(int64_t{});
-    case DType::kF32:
-      return fn(float{});
-    case DType::kF64:
-      break;
-  }
-  return fn(double{});
 }
 
 template <typename T>
 inline constexpr bool kIsFloat = std::is_floating_point_v<T>;
 
-// Integer arithmetic wraps: it is done on the unsigned type.
+// Integer arithmetic wraps: it is done on an unsigned type that is never promoted to a signed one.
 template <typename T>
-using Unsigned = std::make_unsigned_t<std::conditional_t<sizeof(T) == 4, int32_t, int64_t>>;
+using Unsigned = std::conditional_t<sizeof(T) == 8, uint64_t, uint32_t>;
 template <typename T>
 Unsigned<T> U(T v) {
-  return static_cast<Unsigned<T>>(v);
+  return static_cast<BitsOf<T>>(v);
 }
 
 template <typename T>
@@ -78,7 +63,7 @@ T Abs(T a) {
   if constexpr (kIsFloat<T>) {
     return std::fabs(a);
   } else {
-    return a < T{0} ? Neg(a) : a;
+    return std::is_signed_v<T> && a < T{0} ? Neg(a) : a;
   }
 }
 
@@ -109,13 +94,19 @@ T Mul(T a, T b) {
   }
 }
 
+// Whose quotient of the least value overflows.
+template <typename T>
+bool IsMinusOne(T b) {
+  return std::is_signed_v<T> && b == static_cast<T>(-1);
+}
+
 template <typename T>
 T Div(T a, T b) {
   if constexpr (kIsFloat<T>) {
     return a / b;
   } else {
     if (b == 0) return 0;
-    return b == -1 ? Neg(a) : a / b;
+    return IsMinusOne(b) ? Neg(a) : static_cast<T>(a / b);
   }
 }
 
@@ -124,7 +115,7 @@ T Rem(T a, T b) {
   if constexpr (kIsFloat<T>) {
     return std::fmod(a, b);
   } else {
-    return b == 0 || b == -1 ? 0 : a % b;
+    return b == 0 || IsMinusOne(b) ? T{0} : static_cast<T>(a % b);
   }
 }
 
@@ -171,31 +162,35 @@ inline constexpr Unsigned<T> kWidth = 8 * sizeof(T);
 
 template <typename T>
 T Shl(T a, T b) {
-  return U(b) >= kWidth<T> ? 0 : static_cast<T>(U(a) << U(b));
+  return U(b) >= kWidth<T> ? T{0} : static_cast<T>(U(a) << U(b));
 }
 
 template <typename T>
 T Shr(T a, T b) {
-  return U(b) >= kWidth<T> ? 0 : static_cast<T>(U(a) >> U(b));
+  return U(b) >= kWidth<T> ? T{0} : static_cast<T>(U(a) >> U(b));
 }
 
 template <typename T>
 T Sar(T a, T b) {
-  return a >> std::min<Unsigned<T>>(U(b), kWidth<T> - 1);
+  return static_cast<T>(a >> std::min<Unsigned<T>>(U(b), kWidth<T> - 1));
 }
 
 // Value conversion: float to int truncates and saturates, NaN gives 0; ints wrap; to a float rounds
-// to nearest even; to bool is != 0.
+// to nearest even, once; to bool is != 0.
 template <typename To, typename From>
 To Cast(From a) {
-  if constexpr (std::is_same_v<To, bool>) {
+  if constexpr (kIsNarrowFloat<From> && !std::is_same_v<To, From>) {
+    return Cast<To>(static_cast<float>(a));
+  } else if constexpr (std::is_same_v<To, bool>) {
     return a != From{0};
-  } else if constexpr (kIsFloat<From> && !kIsFloat<To>) {
-    // Both ends are powers of two up to sign, hence exact as floats.
-    constexpr From kLow = static_cast<From>(std::numeric_limits<To>::min());
+  } else if constexpr (kIsFloat<From> && std::is_integral_v<To>) {
+    // Both ends are powers of two or 0, hence exact as floats.
+    using Limits = std::numeric_limits<To>;
+    constexpr From kLow = static_cast<From>(Limits::min());
+    constexpr From kHigh = static_cast<From>(Limits::max() / 2 + 1) * 2;
     if (std::isnan(a)) return 0;
-    if (a < kLow) return std::numeric_limits<To>::min();
-    return a >= -kLow ? std::numeric_limits<To>::max() : static_cast<To>(a);
+    if (a < kLow) return Limits::min();
+    return a >= kHigh ? Limits::max() : static_cast<To>(a);
   } else {
     return static_cast<To>(a);
   }

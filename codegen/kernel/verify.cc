@@ -30,7 +30,7 @@ namespace {
 
 bool FitsBits(DType t, uint64_t bits) {
   if (t == DType::kBool) return bits <= 1;
-  return SizeOf(t) == 8 || bits >> 32 == 0;
+  return SizeOf(t) == 8 || bits >> (8 * SizeOf(t)) == 0;
 }
 
 bool IsWritable(BufferKind k) {
@@ -49,6 +49,10 @@ bool Between(KOp op, KOp first, KOp last) { return op >= first && op <= last; }
 
 // Whether the op has a meaning for elements of type t.
 bool HasType(KOp op, DType t) {
+  if (IsNarrowFloat(t)) {  // only moved and converted
+    return op == KOp::kCast || op == KOp::kBitcast || op == KOp::kSplat;
+  }
+  if (op == KOp::kSar) return IsSigned(t);
   if (Between(op, KOp::kSqrt, KOp::kRound) || op == KOp::kFma) return IsFloat(t);
   if (Between(op, KOp::kShl, KOp::kSar)) return IsInt(t);
   if (op == KOp::kNot || Between(op, KOp::kAnd, KOp::kXor)) return !IsFloat(t);
@@ -237,7 +241,8 @@ void Verifier::Operands(const Stmt& s) {
   if (op == KOp::kAny)
     return Require(a.dtype == DType::kBool && t == KType{DType::kBool, 1}, 2, operand);
   if (op == KOp::kBitcast) {
-    return Require(same_lanes && SizeOf(a.dtype) == SizeOf(t.dtype), 2, operand);
+    const bool bools = (a.dtype == DType::kBool) == (t.dtype == DType::kBool);
+    return Require(same_lanes && bools && SizeOf(a.dtype) == SizeOf(t.dtype), 2, operand);
   }
   if (Between(op, KOp::kReduceAdd, KOp::kReduceMax)) {
     const bool power = std::has_single_bit(static_cast<unsigned>(a.lanes));
@@ -256,7 +261,7 @@ void Verifier::Let(const Stmt& s) {
     Require((s.args[i] != kNoReg) == (i < arity), 2, absl::StrCat("operands of ", Name(s.op)));
   }
   if (!status_.ok()) return;
-  const bool int_type = IsInt(s.type.dtype);
+  const bool int_type = IsIndex(s.type.dtype);
   switch (s.op) {
     case KOp::kConst:
       Require(FitsBits(s.type.dtype, s.imm), 11, "a constant too wide");

@@ -62,6 +62,7 @@ CpuTarget HostTarget() {
   t.vector_bytes = avx512 ? 64 : has("avx2") ? 32 : 16;
   t.num_vector_registers = avx512 ? 32 : 16;
   t.has_fma = has("fma");
+  t.has_f16c = has("f16c");
   return WithCaches(t);
 }
 

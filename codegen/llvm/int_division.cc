@@ -8,7 +8,21 @@ namespace lathe::llvm_target {
 using kernel::KOp;
 using llvm::Value;
 
-Value* EmitIntDivision(Builder& b, KOp op, Value* x, Value* y) {
+namespace {
+
+// A quotient by 0 is 0, a remainder by 0 too: x % 1.
+Value* EmitUnsignedDivision(Builder& b, KOp op, Value* x, Value* y) {
+  Value* zero = llvm::ConstantInt::get(x->getType(), 0);
+  Value* by_zero = b.CreateICmpEQ(y, zero);
+  Value* safe = b.CreateSelect(by_zero, llvm::ConstantInt::get(x->getType(), 1), y);
+  if (op == KOp::kRem || op == KOp::kMod) return b.CreateURem(x, safe);
+  return b.CreateSelect(by_zero, zero, b.CreateUDiv(x, safe));
+}
+
+}  // namespace
+
+Value* EmitIntDivision(Builder& b, KOp op, bool is_signed, Value* x, Value* y) {
+  if (!is_signed) return EmitUnsignedDivision(b, op, x, y);
   llvm::Type* type = x->getType();
   const unsigned bits = type->getScalarSizeInBits();
   Value* zero = llvm::ConstantInt::get(type, 0);

@@ -198,7 +198,7 @@ void MemoryOps::Store(const PartAccess& a, Value* value) {
         },
         []() -> Value* { return nullptr; });
   } else if (a.mask_is_full != nullptr && !(a.constant_stride == 1 && has_byte_masks_)) {
-    // AVX2's masked store is microcode on some processors, and bytes have none.
+    // AVX2's masked store is microcode on some processors, and narrow elements have none.
     PartAccess full = a, partial = a;
     full.mask = partial.mask_is_full = nullptr;
     Choose(

@@ -33,7 +33,8 @@ class MemoryOps {
   void Store(const PartAccess& a, llvm::Value* value);
 
  private:
-  bool HasNativeMask(DType t) const { return t != DType::kBool || has_byte_masks_; }
+  // AVX2 has masks for elements of 32 and 64 bits alone.
+  bool HasNativeMask(DType t) const { return SizeOf(t) >= 4 || has_byte_masks_; }
   llvm::LoadInst* LoadElement(const PartAccess& a, llvm::Type* type, llvm::Value* address);
   llvm::Value* FromMemory(const PartAccess& a, llvm::Value* v);
   llvm::Value* ToMemory(const PartAccess& a, llvm::Value* v);

@@ -121,7 +121,7 @@ llvm::CmpInst::Predicate IntPredicate(KOp op, bool is_signed) {
   }
 }
 
-Value* EmitIntBinary(Builder& b, KOp op, Value* x, Value* y) {
+Value* EmitIntBinary(Builder& b, KOp op, bool is_signed, Value* x, Value* y) {
   switch (op) {
     case KOp::kAdd:
       return b.CreateAdd(x, y);
@@ -133,11 +133,11 @@ Value* EmitIntBinary(Builder& b, KOp op, Value* x, Value* y) {
     case KOp::kRem:
     case KOp::kFloorDiv:
     case KOp::kMod:
-      return EmitIntDivision(b, op, x, y);
+      return EmitIntDivision(b, op, is_signed, x, y);
     case KOp::kMin:
-      return Intrinsic2(b, llvm::Intrinsic::smin, x, y);
+      return Intrinsic2(b, is_signed ? llvm::Intrinsic::smin : llvm::Intrinsic::umin, x, y);
     case KOp::kMax:
-      return Intrinsic2(b, llvm::Intrinsic::smax, x, y);
+      return Intrinsic2(b, is_signed ? llvm::Intrinsic::smax : llvm::Intrinsic::umax, x, y);
     case KOp::kAnd:
       return b.CreateAnd(x, y);
     case KOp::kOr:
@@ -149,7 +149,7 @@ Value* EmitIntBinary(Builder& b, KOp op, Value* x, Value* y) {
     case KOp::kSar:
       return EmitShift(b, op, x, y);
     default:
-      return b.CreateICmp(IntPredicate(op, /*is_signed=*/true), x, y);
+      return b.CreateICmp(IntPredicate(op, is_signed), x, y);
   }
 }
 
@@ -189,6 +189,7 @@ Value* EmitUnary(Builder& b, KOp op, DType type, Value* a) {
       return IsFloat(type) ? b.CreateFNeg(a) : b.CreateNeg(a);
     case KOp::kAbs:
       if (IsFloat(type)) return Intrinsic1(b, llvm::Intrinsic::fabs, a);
+      if (IsUnsigned(type)) return a;
       return Intrinsic2(b, llvm::Intrinsic::abs, a, b.getFalse());
     case KOp::kSqrt:
       return Intrinsic1(b, llvm::Intrinsic::sqrt, a);
@@ -205,51 +206,12 @@ Value* EmitUnary(Builder& b, KOp op, DType type, Value* a) {
 
 Value* EmitBinary(Builder& b, KOp op, DType type, Value* x, Value* y) {
   if (IsFloat(type)) return EmitFloatBinary(b, op, x, y);
-  return type == DType::kBool ? EmitBoolBinary(b, op, x, y) : EmitIntBinary(b, op, x, y);
+  if (type == DType::kBool) return EmitBoolBinary(b, op, x, y);
+  return EmitIntBinary(b, op, IsSigned(type), x, y);
 }
 
 Value* EmitFma(Builder& b, Value* x, Value* y, Value* z) {
   return b.CreateIntrinsic(llvm::Intrinsic::fma, {x->getType()}, {x, y, z});
-}
-
-Value* EmitFloatToInt(Builder& b, Value* a, llvm::Type* to) {
-  const unsigned bits = to->getScalarSizeInBits();
-  // -2^(bits-1) and 2^(bits-1) are exact in both float types.
-  const double limit = bits == 32 ? 0x1p31 : 0x1p63;
-  Value* low = llvm::ConstantFP::get(a->getType(), -limit);
-  Value* high = llvm::ConstantFP::get(a->getType(), limit);
-  Value* at_least = b.CreateFCmpOGE(a, low);
-  Value* below = b.CreateFCmpOLT(a, high);
-  Value* inside = b.CreateAnd(at_least, below);
-  Value* safe = b.CreateSelect(inside, a, llvm::ConstantFP::get(a->getType(), 0.0));
-  Value* converted = b.CreateFPToSI(safe, to);
-  Value* most = llvm::ConstantInt::get(to, llvm::APInt::getSignedMaxValue(bits));
-  Value* least = llvm::ConstantInt::get(to, llvm::APInt::getSignedMinValue(bits));
-  converted = b.CreateSelect(b.CreateFCmpOGE(a, high), most, converted);
-  return b.CreateSelect(b.CreateFCmpOLT(a, low), least, converted);
-}
-
-Value* EmitCast(Builder& b, DType from, DType to, Value* a) {
-  if (from == to) return a;
-  llvm::LLVMContext& c = b.getContext();
-  llvm::Type* element = to == DType::kBool  ? llvm::Type::getInt1Ty(c)
-                        : to == DType::kI32 ? llvm::Type::getInt32Ty(c)
-                        : to == DType::kI64 ? llvm::Type::getInt64Ty(c)
-                        : to == DType::kF32 ? llvm::Type::getFloatTy(c)
-                                            : llvm::Type::getDoubleTy(c);
-  llvm::Type* type = a->getType()->getWithNewType(element);
-  if (to == DType::kBool) {
-    Value* zero = llvm::Constant::getNullValue(a->getType());
-    return IsFloat(from) ? b.CreateFCmpUNE(a, zero) : b.CreateICmpNE(a, zero);
-  }
-  if (from == DType::kBool) {
-    if (IsInt(to)) return b.CreateZExt(a, type);
-    return b.CreateSelect(a, llvm::ConstantFP::get(type, 1.0), llvm::ConstantFP::get(type, 0.0));
-  }
-  if (IsFloat(from)) {
-    return IsFloat(to) ? b.CreateFPCast(a, type) : EmitFloatToInt(b, a, type);
-  }
-  return IsFloat(to) ? b.CreateSIToFP(a, type) : b.CreateSExtOrTrunc(a, type);
 }
 
 Value* EmitReduce(Builder& b, KOp op, DType type, llvm::ArrayRef<Value*> parts) {

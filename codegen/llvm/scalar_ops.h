@@ -13,15 +13,13 @@ using Builder = llvm::IRBuilder<>;
 llvm::Value* EmitUnary(Builder& b, kernel::KOp op, DType type, llvm::Value* a);
 // `type` is the operands' element type (comparisons give bool).
 llvm::Value* EmitBinary(Builder& b, kernel::KOp op, DType type, llvm::Value* x, llvm::Value* y);
-llvm::Value* EmitCast(Builder& b, DType from, DType to, llvm::Value* a);
 llvm::Value* EmitFma(Builder& b, llvm::Value* x, llvm::Value* y, llvm::Value* z);
 // All lanes of all parts to one scalar, in the order that kernel.h fixes.
 llvm::Value* EmitReduce(Builder& b, kernel::KOp op, DType type, llvm::ArrayRef<llvm::Value*> parts);
 llvm::Value* EmitAny(Builder& b, llvm::ArrayRef<llvm::Value*> parts);
 
 // Integer division that never traps: x/0 = 0, x%0 = 0, min/-1 = min (int_division.cc).
-llvm::Value* EmitIntDivision(Builder& b, kernel::KOp op, llvm::Value* x, llvm::Value* y);
-// Conversion of float to integer that saturates; NaN gives 0.
-llvm::Value* EmitFloatToInt(Builder& b, llvm::Value* a, llvm::Type* to);
+llvm::Value* EmitIntDivision(Builder& b, kernel::KOp op, bool is_signed, llvm::Value* x,
+                             llvm::Value* y);
 
 }  // namespace lathe::llvm_target

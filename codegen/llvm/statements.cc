@@ -1,4 +1,5 @@
 // Statements that work part by part, and reductions.
+#include "codegen/llvm/casts.h"
 #include "codegen/llvm/kernel_emitter.h"
 #include "codegen/llvm/scalar_ops.h"
 #include "llvm/IR/Constants.h"
@@ -128,7 +129,7 @@ Value* KernelEmitter::LetPart(const Stmt& s, int part) {
     case KOp::kMask:
       return MaskPart(s, part);
     case KOp::kCast:
-      return EmitCast(b_, dtypes_[s.args[0]], dtype, Arg(s, 0, part));
+      return CastEmitter(b_, target_.has_f16c).Cast(dtypes_[s.args[0]], dtype, Arg(s, 0, part));
     case KOp::kBitcast:
       return b_.CreateBitCast(Arg(s, 0, part), types_.Register(dtype, lanes));
     case KOp::kSplat:

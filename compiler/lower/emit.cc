@@ -235,9 +235,7 @@ Reg ElementEmitter::EmitPad(const Node& n, const Coords& coords) {
   const Reg r = EmitWhere(inside, n.operands[0], inner);
   if (inside == kNoReg) return r;
   const double fill = n.attrs.value.value_or(0);
-  const Reg outside = IsFloat(n.type.dtype) ? b().Float({n.type.dtype, 1}, fill)
-                                            : b().Int({n.type.dtype, 1}, int64_t(fill));
-  return b().Select(inside, r, outside);
+  return b().Select(inside, r, b().Float({n.type.dtype, 1}, fill));
 }
 
 Reg ElementEmitter::EmitConcat(const Node& n, const Coords& coords) {

@@ -1,6 +1,8 @@
 #pragma once
 // Lowering: a fused group becomes Kernel IR under a schedule. Each kind has its own file; all ask
 // about sizes only through DimQuery.
+#include <algorithm>
+
 #include "absl/status/statusor.h"
 #include "compiler/lower/fuse.h"
 #include "compiler/lower/lowered.h"
@@ -13,7 +15,7 @@ struct ScheduleTarget {
   int vector_bytes = 32;
   int num_vector_registers = 16;
   int native_lanes(DType t) const {
-    return vector_bytes / static_cast<int>(SizeOf(t) == 1 ? 4 : SizeOf(t));
+    return vector_bytes / static_cast<int>(std::max<int64_t>(SizeOf(t), 4));
   }
 };
 

@@ -1,8 +1,9 @@
 #include "compiler/lower/reduce.h"
 
-#include <bit>
 #include <cmath>
 #include <limits>
+
+#include "codegen/kernel/scalar_ops.h"
 
 namespace lathe::compiler {
 
@@ -32,19 +33,15 @@ T Identity(Op op) {
 }  // namespace
 
 uint64_t ReductionIdentityBits(Op op, DType dtype) {
-  switch (dtype) {
-    case DType::kF32:
-      return std::bit_cast<uint32_t>(Identity<float>(op));
-    case DType::kF64:
-      return std::bit_cast<uint64_t>(Identity<double>(op));
-    case DType::kI32:
-      return static_cast<uint32_t>(Identity<int32_t>(op));
-    case DType::kI64:
-      return static_cast<uint64_t>(Identity<int64_t>(op));
-    case DType::kBool:
-      return op == Op::k_prod || op == Op::k_min;
-  }
-  return 0;
+  if (dtype == DType::kBool) return op == Op::k_prod || op == Op::k_min;
+  return VisitDType(dtype, [&](auto type) -> uint64_t {
+    using T = decltype(type);
+    if constexpr (kIsNarrowFloat<T>) {
+      return 0;  // reductions are of f32
+    } else {
+      return kernel::scalar::ToBits(Identity<T>(op));
+    }
+  });
 }
 
 Reg ReductionIdentity(KernelBuilder& b, Op op, KType type) {
@@ -87,8 +84,7 @@ Reg FinishReduction(KernelBuilder& b, const ir::Node& n, Reg value, Dim count) {
   } else if (extremum && n.attrs.value) {
     if (IsFloat(dtype) && std::isinf(*n.attrs.value) && (*n.attrs.value < 0) == (n.op == Op::k_max))
       return value;  // the identity
-    nothing = IsFloat(dtype) ? b.Float({dtype, 1}, *n.attrs.value)
-                             : b.Int({dtype, 1}, static_cast<int64_t>(*n.attrs.value));
+    nothing = b.Float({dtype, 1}, *n.attrs.value);
   } else {
     return value;
   }

@@ -102,9 +102,7 @@ Reg ElementEmitter::EmitToPadded(const Node& n, const Coords& coords) {
   const Reg inside = Compare(KOp::kLt, at[0], row.end);
   const Reg r = EmitWhere(inside, n.operands[0], at);
   const double fill = n.attrs.value.value_or(0);
-  const Reg outside = IsFloat(n.type.dtype) ? b().Float({n.type.dtype, 1}, fill)
-                                            : b().Int({n.type.dtype, 1}, int64_t(fill));
-  return b().Select(inside, r, outside);
+  return b().Select(inside, r, b().Float({n.type.dtype, 1}, fill));
 }
 
 LoweredKernel LowerSegment(const LowerContext& c, const Group& group) {

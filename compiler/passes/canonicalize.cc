@@ -6,6 +6,7 @@
 #include "compiler/passes/evaluate.h"
 #include "compiler/passes/pass.h"
 #include "compiler/passes/rules.h"
+#include "ir/visit_dtype.h"
 
 namespace lathe::compiler {
 namespace {
@@ -33,19 +34,9 @@ std::vector<std::vector<Rule>> RulesByOp() {
 }
 
 double ElementAsDouble(const Tensor& t) {
-  switch (t.dtype()) {
-    case DType::kBool:
-      return *t.data<uint8_t>() != 0;
-    case DType::kI32:
-      return *t.data<int32_t>();
-    case DType::kI64:
-      return static_cast<double>(*t.data<int64_t>());
-    case DType::kF32:
-      return static_cast<double>(*t.data<float>());
-    case DType::kF64:
-      return *t.data<double>();
-  }
-  return std::nan("");
+  if (t.dtype() == DType::kBool) return *t.data<uint8_t>() != 0;
+  return VisitDType(t.dtype(),
+                    [&](auto type) { return static_cast<double>(*t.data<decltype(type)>()); });
 }
 
 }  // namespace
@@ -68,7 +59,12 @@ bool Match::AllFloat(size_t i, double* value) const {
 bool Match::IsAll(size_t i, double value) const {
   const Tensor* t = OneElement(i);
   if (t == nullptr) return false;
-  if (t->dtype() == i64) return *t->data<int64_t>() == static_cast<int64_t>(value);
+  if (IsInt(t->dtype())) {
+    return VisitDType(t->dtype(), [&](auto type) {
+      using T = decltype(type);
+      return *t->data<T>() == static_cast<T>(static_cast<int64_t>(value));
+    });
+  }
   const double found = ElementAsDouble(*t);
   if (!IsFloat(t->dtype())) return found == value;
   return std::bit_cast<uint64_t>(found) == std::bit_cast<uint64_t>(value);

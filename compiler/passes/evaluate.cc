@@ -2,12 +2,13 @@
 
 #include <utility>
 
+#include "ir/evaluate.h"
+
 namespace lathe::compiler {
 
 std::optional<Tensor> EvaluateNode(const ir::Graph& graph, const ir::Node& n,
                                    const std::vector<Tensor>& operands) {
-  const auto evaluate = ir::Info(n.op).evaluate;
-  if (evaluate == nullptr) return std::nullopt;
+  if (ir::Info(n.op).evaluate == nullptr) return std::nullopt;
   ir::EvalContext c{.graph = &graph,
                     .node = &n,
                     .operands = operands,
@@ -15,7 +16,7 @@ std::optional<Tensor> EvaluateNode(const ir::Graph& graph, const ir::Node& n,
                     .result_shape = {},
                     .result_dtype = n.type.dtype};
   for (Dim d : n.type.shape) c.result_shape.push_back(d.constant());
-  absl::StatusOr<Tensor> result = evaluate(c);
+  absl::StatusOr<Tensor> result = ir::EvaluateOp(c);
   if (!result.ok() || !result->ok()) return std::nullopt;
   return *std::move(result);
 }

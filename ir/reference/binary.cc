@@ -67,13 +67,15 @@ absl::StatusOr<Tensor> Wrap(const EvalContext& c, Fn fn) {
 // Truncated quotient and remainder: x / 0 and x % 0 are 0, min / -1 wraps to min.
 template <typename T>
 T Quotient(T a, T b) {
-  if (b == 0) return 0;
-  if (b == static_cast<T>(-1)) return static_cast<T>(-static_cast<uint64_t>(a));
+  if (b == 0) return T{0};
+  if (std::is_signed_v<T> && b == static_cast<T>(-1))
+    return static_cast<T>(-static_cast<uint64_t>(a));
   return static_cast<T>(a / b);
 }
 template <typename T>
 T Remainder(T a, T b) {
-  return b == 0 || b == static_cast<T>(-1) ? T{0} : static_cast<T>(a % b);
+  const bool whole = std::is_signed_v<T> && b == static_cast<T>(-1);
+  return b == 0 || whole ? T{0} : static_cast<T>(a % b);
 }
 
 // The remainder with the divisor's sign; a zero result has it too.

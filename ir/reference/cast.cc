@@ -6,6 +6,18 @@ namespace lathe::ir {
 
 using namespace reference;  // NOLINT: the evaluators' own helpers
 
+namespace {
+
+// VisitType with the narrow floats as what they are.
+template <typename Fn>
+void VisitStored(DType dtype, Fn&& fn) {
+  if (dtype == DType::kF16) return fn(Half{});
+  if (dtype == DType::kBF16) return fn(BFloat16{});
+  VisitType(dtype, fn);
+}
+
+}  // namespace
+
 absl::StatusOr<Tensor> Eval_cast(const EvalContext& c) {
   absl::Status same = CheckSameShape(c);
   if (!same.ok()) return same;
@@ -13,12 +25,13 @@ absl::StatusOr<Tensor> Eval_cast(const EvalContext& c) {
   if (!result.ok()) return result;
   const int64_t count = result->num_elements();
   const Tensor& x = c.operands[0];
-  VisitType(x.dtype(), [&](auto from) {
-    VisitType(result->dtype(), [&](auto to) {
-      using To = decltype(to);
-      for (int64_t i = 0; i < count; ++i)
-        result->data<To>()[i] = Convert<To>(x.data<decltype(from)>()[i]);
-    });
+  const auto convert = [&](auto from, auto to) {
+    using From = decltype(from);
+    using To = decltype(to);
+    for (int64_t i = 0; i < count; ++i) result->data<To>()[i] = Convert<To>(x.data<From>()[i]);
+  };
+  VisitStored(x.dtype(), [&](auto from) {
+    VisitStored(result->dtype(), [&](auto to) { convert(from, to); });
   });
   return result;
 }

@@ -13,6 +13,7 @@
 #include "absl/types/span.h"
 #include "ir/graph.h"
 #include "ir/op.h"
+#include "ir/visit_dtype.h"
 #include "lathe/tensor.h"
 
 namespace lathe::ir::reference {
@@ -33,14 +34,39 @@ absl::Status CheckSameShape(const EvalContext& c);
 // Values of Dims for this call.
 absl::StatusOr<std::vector<int64_t>> EvaluateDims(const EvalContext& c, const Shape& dims);
 
-// Calls fn(T{}) with the C++ type that holds an element; bools are uint8_t, 0 or 1.
+// A bool as an element: any byte but 0 is true.
+struct Bool {
+  uint8_t byte = 0;
+  constexpr Bool() = default;
+  template <typename T>
+  requires std::is_arithmetic_v<T>
+  constexpr explicit Bool(T v) : byte(v != 0 ? 1 : 0) {}
+  constexpr operator uint8_t() const { return byte != 0 ? 1 : 0; }  // NOLINT: it is a number
+};
+
+// Calls fn(T{}) with the C++ type in which elements are computed; that of bools is Bool. Evaluators
+// get no narrow floats (ir/evaluate.h): of those only the bits may be moved.
 template <typename Fn>
 auto VisitType(DType dtype, Fn&& fn) {
   switch (dtype) {
+    case DType::kI8:
+      return fn(int8_t{});
+    case DType::kI16:
+      return fn(int16_t{});
     case DType::kI32:
       return fn(int32_t{});
     case DType::kI64:
       return fn(int64_t{});
+    case DType::kU8:
+      return fn(uint8_t{});
+    case DType::kU16:
+    case DType::kF16:
+    case DType::kBF16:
+      return fn(uint16_t{});
+    case DType::kU32:
+      return fn(uint32_t{});
+    case DType::kU64:
+      return fn(uint64_t{});
     case DType::kF32:
       return fn(float{});
     case DType::kF64:
@@ -48,7 +74,7 @@ auto VisitType(DType dtype, Fn&& fn) {
     case DType::kBool:
       break;
   }
-  return fn(uint8_t{});
+  return fn(Bool{});
 }
 
 // The type in which sums of T are held: a wider float, or unsigned so that it wraps.
@@ -70,23 +96,27 @@ using AccumulatorOf = typename Accumulator<T>::type;
 // Truncates towards zero and saturates; NaN gives 0.
 template <typename To, typename From>
 To Saturate(From x) {
+  using Limits = std::numeric_limits<To>;
   if (x != x) return 0;
-  // A power of two up to sign, hence exact in From.
-  constexpr From kLow = static_cast<From>(std::numeric_limits<To>::min());
-  if (x < kLow) return std::numeric_limits<To>::min();
-  if (x >= -kLow) return std::numeric_limits<To>::max();
+  // Powers of two or 0, hence exact in From.
+  constexpr From kLow = static_cast<From>(Limits::min());
+  constexpr From kHigh = static_cast<From>(Limits::max() / 2 + 1) * 2;
+  if (x < kLow) return Limits::min();
+  if (x >= kHigh) return Limits::max();
   return static_cast<To>(x);
 }
 
-// The conversion of `cast`; uint8_t stands for bool.
+// The conversion of `cast`. Integers wrap; to a float it rounds once.
 template <typename To, typename From>
 To Convert(From x) {
-  if constexpr (std::is_same_v<To, uint8_t>) {
-    return x != 0 ? 1 : 0;
+  if constexpr (kIsNarrowFloat<From>) {
+    return Convert<To>(static_cast<float>(x));
   } else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {
     return Saturate<To>(x);
+  } else if constexpr (kIsNarrowFloat<To> && std::is_same_v<From, Bool>) {
+    return To(x != 0 ? 1.0f : 0.0f);
   } else {
-    return static_cast<To>(x);  // integers wrap; to a float, rounded once
+    return static_cast<To>(x);
   }
 }
 

@@ -32,7 +32,7 @@ absl::StatusOr<std::vector<int64_t>> Normalise(const EvalContext& c, const Tenso
 
 absl::StatusOr<Tensor> Eval_gather(const EvalContext& c) {
   const Tensor &x = c.operands[0], &indices = c.operands[1];
-  if (!IsInt(indices.dtype())) {
+  if (!IsIndex(indices.dtype())) {
     return InvalidArgument(
         c, absl::StrCat("indices are ", Name(indices.dtype()), ", wanted i32 or i64"));
   }

@@ -53,7 +53,7 @@ absl::StatusOr<Tensor> Eval_matmul(const EvalContext& c) {
     using Sum = AccumulatorOf<T>;
     using NarrowSum = std::conditional_t<std::is_same_v<T, double>, double, Sum>;
     auto* const product =
-        c.node->type.dtype == DType::kF32 ? &Product<T, NarrowSum> : &Product<T, Sum>;
+        c.node->type.dtype != DType::kF64 ? &Product<T, NarrowSum> : &Product<T, Sum>;
     for (size_t i = 0; i < a_at.size(); ++i) {
       product(a.data<T>() + a_at[i], b.data<T>() + b_at[i],
               result->data<T>() + static_cast<int64_t>(i) * m * n, m, k, n);

@@ -31,7 +31,7 @@ Rows SplitRows(const Tensor& x, absl::Span<const int64_t> axes) {
 }
 
 // result[row] = fn(row's first element, element offsets), with T the operand's and R the result's
-// type. `needs_elements`: the op has no value for an empty row.
+// type, which is T or i64. `needs_elements`: the op has no value for an empty row.
 template <typename Fn>
 absl::StatusOr<Tensor> Reduce(const EvalContext& c, absl::Span<const int64_t> axes,
                               bool needs_elements, Fn fn) {
@@ -49,29 +49,22 @@ absl::StatusOr<Tensor> Reduce(const EvalContext& c, absl::Span<const int64_t> ax
                         ShapeText(axes), ", wanted at least 1: an empty ",
                         std::string(Name(c.node->op)), " has no value"));
   }
-  VisitType(x.dtype(), [&](auto from) {
+  const auto reduce = [&](auto from, auto to) {
     using T = decltype(from);
-    VisitType(result->dtype(), [&](auto to) {
-      using R = decltype(to);
-      for (size_t i = 0; i < rows.starts.size(); ++i) {
-        result->data<R>()[i] =
-            static_cast<R>(fn(x.data<T>() + rows.starts[i], absl::MakeSpan(rows.elements)));
-      }
-    });
+    using R = decltype(to);
+    for (size_t i = 0; i < rows.starts.size(); ++i) {
+      result->data<R>()[i] =
+          static_cast<R>(fn(x.data<T>() + rows.starts[i], absl::MakeSpan(rows.elements)));
+    }
+  };
+  VisitType(x.dtype(), [&](auto from) {
+    if (result->dtype() == x.dtype()) {
+      reduce(from, from);
+    } else {
+      reduce(from, int64_t{});
+    }
   });
   return result;
-}
-
-// The number as an element: integers saturate, so that infinities are their ends.
-template <typename T>
-T ToElement(double value) {
-  if constexpr (!std::is_floating_point_v<T>) {
-    if (value >= static_cast<double>(std::numeric_limits<T>::max()))
-      return std::numeric_limits<T>::max();
-    if (!(value > static_cast<double>(std::numeric_limits<T>::min())))
-      return std::numeric_limits<T>::min();
-  }
-  return static_cast<T>(value);
 }
 
 // max or min, by `better`; of an empty row the attribute `value`, if there is one.

@@ -59,7 +59,11 @@ absl::StatusOr<Tensor> ReduceRows(const EvalContext& c, Fn fn) {
 template <typename T>
 T Least() {
   using Limits = std::numeric_limits<T>;
-  return Limits::has_infinity ? -Limits::infinity() : Limits::lowest();
+  if constexpr (Limits::has_infinity) {
+    return -Limits::infinity();
+  } else {
+    return Limits::lowest();
+  }
 }
 
 }  // namespace

@@ -45,7 +45,7 @@ absl::StatusOr<Tensor> Eval_random(const EvalContext& c) {
   absl::StatusOr<Tensor> result = MakeResult(c);
   if (!result.ok()) return result;
   const uint64_t seed = static_cast<uint64_t>(c.node->attrs.seed.value_or(0));
-  const bool narrow = c.node->type.dtype == DType::kF32;
+  const bool narrow = c.node->type.dtype != DType::kF64;
   const int64_t count = result->num_elements();
   for (int64_t i = 0; i < count; ++i) {
     const uint64_t index = static_cast<uint64_t>(i);

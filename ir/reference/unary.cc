@@ -32,8 +32,8 @@ absl::StatusOr<Tensor> Map(const EvalContext& c, Fn fn) {
 template <typename Wide64 = double, typename Fn>
 absl::StatusOr<Tensor> MapFloat(const EvalContext& c, Fn fn) {
   if (!IsFloat(c.result_dtype)) {
-    return InvalidArgument(
-        c, absl::StrCat("operand is ", Name(c.result_dtype), ", wanted f32 or f64"));
+    return InvalidArgument(c,
+                           absl::StrCat("operand is ", Name(c.result_dtype), ", wanted a float"));
   }
   return Map(c, [&fn](auto x) {
     using T = decltype(x);

@@ -52,7 +52,7 @@ std::vector<LoweredSample> LowerAll() {
   std::vector<LoweredSample> all;
   for (const ir::OpInfo& op : ir::AllOps()) {
     if (op.emission == ir::Emission::kControl) continue;
-    for (int t = 0; t < kNumDTypes; ++t) {
+    for (int t = 0; t <= static_cast<int>(DType::kF64); ++t) {
       const DType dtype = static_cast<DType>(t);
       for (const Shapes& s : kShapes) {
         for (OpSample& sample :

@@ -238,7 +238,7 @@ TEST_F(KindsInTextTest, TypeSpecsMayLackBrackets) {
   EXPECT_EQ(Facts(), "1 <= s; s % 8 == 0; 1 <= x_d0; x_d0 <= 8; ");
   EXPECT_THAT(type(""), HasSubstr("1:1: found the end of the text"));
   EXPECT_THAT(type("b, , 2"), HasSubstr("1:4"));
-  EXPECT_THAT(type("f16[2]"), HasSubstr("an element type"));
+  EXPECT_THAT(type("f24[2]"), HasSubstr("an element type"));
   EXPECT_THAT(type("f32"), HasSubstr("'[' and a shape"));
   EXPECT_THAT(type("b, ..."), HasSubstr("1:4: '...' needs a rank"));
 }

@@ -46,7 +46,7 @@ constexpr BadText kBadTexts[] = {
     {"x: f32[n]\ny = relu(x", "2:11", "found the end of the text where ')'"},
     {"x: f32[n]\ny = x +", "2:8", "found the end of the text where a value was expected"},
     {"x: f32[n]\ny = x + \nz = x", "2:9", "found the end of the line where a value"},
-    {"x: f16[n]", "1:4", "an element type (f32, f64, i32, i64, bool)"},
+    {"x: f24[n]", "1:4", "an element type such as f32"},
     {"x: f32 n", "1:8", "'[' and a shape"},
     {"x: f32[n", "1:9", "end of the text"},
     {"x: f32[n)]", "1:9", "']' at the end of the shape"},
@@ -78,7 +78,7 @@ constexpr BadText kBadTexts[] = {
     {"x: f32[n]\ny = relu(x, x)", "2:13", "'relu' has no use for"},
     {"x: f32[n]\ny = add(x)", "2:5", "'add' takes 2 operands, found 1"},
     {"x: f32[n]\ny = sum(x, keep_dims=1)", "2:22", "true or false"},
-    {"x: f32[n]\ny = cast(x, dtype=f16)", "2:19", "an element type"},
+    {"x: f32[n]\ny = cast(x, dtype=f24)", "2:19", "an element type"},
     {"y = input(3)", "1:5", "an input is written as x: f32[n]"},
     {"y = rand([2], distribution=\"odd\")", "1:5", "'odd'"},
     // Types.
