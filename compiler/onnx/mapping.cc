@@ -15,7 +15,7 @@ std::string Key(std::string_view domain, std::string_view op_type) {
 Table MakeTable() {
   Table table;
   for (auto family : {ElementwiseMappings, ShapeMappings, ReduceMappings, ProductMappings,
-                      NormMappings, ControlMappings, AttentionMappings}) {
+                      NormMappings, ControlMappings, AttentionMappings, ResizeMappings}) {
     for (Mapping& m : family()) table[Key(m.domain, m.op_type)] = std::move(m.map);
   }
   return table;

@@ -198,5 +198,6 @@ std::vector<Mapping> ProductMappings();
 std::vector<Mapping> NormMappings();
 std::vector<Mapping> ControlMappings();
 std::vector<Mapping> AttentionMappings();
+std::vector<Mapping> ResizeMappings();
 
 }  // namespace lathe::onnx
