@@ -7,11 +7,13 @@
 #include <iostream>
 #include <sstream>
 #include <string>
+#include <vector>
 
 #include "repl/arguments.h"
 #include "repl/completion.h"
 #include "repl/driver.h"
 #include "repl/line_reader.h"
+#include "repl/model_command.h"
 #include "repl/output.h"
 #include "repl/session.h"
 
@@ -72,7 +74,14 @@ int RunTerminal(Session* session, Output* output) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const absl::StatusOr<Arguments> arguments = lathe::repl::ReadArguments({argv + 1, argv + argc});
+  const std::vector<std::string> words(argv + 1, argv + argc);
+  if (lathe::repl::IsModelCommand(words)) {
+    const auto model = lathe::repl::ReadModelArguments(words);
+    if (model.ok()) return lathe::repl::RunModelCommand(*model, stdout, stderr);
+    std::fprintf(stderr, "jit-repl: %s\n", std::string(model.status().message()).c_str());
+    return kUsage;
+  }
+  const absl::StatusOr<Arguments> arguments = lathe::repl::ReadArguments(words);
   if (!arguments.ok()) {
     std::fprintf(stderr, "jit-repl: %s\n", std::string(arguments.status().message()).c_str());
     return kUsage;

@@ -15,16 +15,19 @@ ABSL_FLAG(int, threads, 2, "threads of the engine, for suites that don't fix it"
 ABSL_FLAG(int, rounds, 21, "alternations of each measurement");
 ABSL_FLAG(std::string, trace, "examples/data/azure_conversation_lengths.csv",
           "CSV of request lengths");
+ABSL_FLAG(std::string, dims, "", "sizes of calls, for `model`: batch=1,seq=128;batch=1,seq=7");
 
 namespace {
 
 constexpr char kUsage[] =
-    "lathe-bench SUITE [--threads N] [--rounds N], or lathe-bench --contestant\n"
+    "lathe-bench SUITE [--threads N] [--rounds N], lathe-bench model FILE.onnx --dims SIZES,\n"
+    "or lathe-bench --contestant\n"
     "suites: trace       the encoder over a trace of request lengths\n"
     "        first-call  first call at a size against warm calls, 5 processes\n"
     "        gemm        products in cache against the FMA peak, one core\n"
     "        versions    range versions against the generic one\n"
     "        call        overhead of a call and of a kernel\n"
+    "        model       an ONNX model at the sizes of --dims\n"
     "        simplify    divisions of sizes in kernels, before and after simplification";
 
 std::string Self() {
@@ -49,15 +52,17 @@ int main(int argc, char** argv) {
       {"gemm", lathe::bench::Gemm},
       {"versions", lathe::bench::Versions},
       {"call", lathe::bench::CallOverhead},
+      {"model", lathe::bench::ModelRun},
       {"simplify", lathe::bench::Simplification}};
-  const auto suite = arguments.size() == 2 ? suites.find(arguments[1]) : suites.end();
+  const bool is_model = arguments.size() == 3 && std::string(arguments[1]) == "model";
+  const auto suite = arguments.size() == 2 || is_model ? suites.find(arguments[1]) : suites.end();
   if (suite == suites.end()) {
     std::cerr << kUsage << "\n";
     return 2;
   }
-  const absl::Status status =
-      suite->second({absl::GetFlag(FLAGS_threads), absl::GetFlag(FLAGS_rounds),
-                     absl::GetFlag(FLAGS_trace), Self()});
+  const absl::Status status = suite->second(
+      {absl::GetFlag(FLAGS_threads), absl::GetFlag(FLAGS_rounds), absl::GetFlag(FLAGS_trace),
+       Self(), is_model ? arguments[2] : "", absl::GetFlag(FLAGS_dims)});
   if (status.ok()) return 0;
   std::cerr << "lathe-bench: " << status.ToString() << "\n";
   return 1;

@@ -11,6 +11,8 @@ struct SuiteOptions {
   int rounds = 21;
   std::string trace;  // CSV of request lengths
   std::string self;   // how to start this program again, for suites that need fresh processes
+  std::string model;  // ONNX file
+  std::string dims;   // "batch=1,seq=128;batch=1,seq=7"
 };
 
 // The encoder over a trace of lengths: novel lengths, then warm passes; tokens/s.
@@ -28,6 +30,9 @@ absl::Status Gemm(const SuiteOptions& options);
 absl::Status Versions(const SuiteOptions& options);
 // ns of call_into over programs of 1, 8 and 64 kernels, sizes alternating: intercept and slope.
 absl::Status CallOverhead(const SuiteOptions& options);
+
+// An ONNX model at the sizes of `dims`: first and warm calls, peak bytes.
+absl::Status ModelRun(const SuiteOptions& options);
 
 // Divisions of sizes in the kernels of the encoder and of programs full of views: as traced, with
 // the passes skipped, and as compiled; and the checks that a call makes.

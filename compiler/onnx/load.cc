@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "compiler/onnx/importer.h"
 #include "compiler/onnx/reader.h"
+#include "ir/staged.h"
 #include "ir/status_macros.h"
 #include "lathe/onnx.h"
 
@@ -33,8 +34,9 @@ absl::StatusOr<OnnxModel> load_onnx(const std::string& path, const OnnxOptions& 
     if (absl::IsAborted(s) && fixed.size() > before && attempt < most_attempts) continue;
     LATHE_RETURN_IF_ERROR(std::move(s));
     const bool single = importer.root().is_single_graph();
-    if (!single) return absl::UnimplementedError("STAGED");
-    OnnxModel result{.program = Program(importer.root().ReleaseGraph())};
+    OnnxModel result{
+        .program = single ? Program(importer.root().ReleaseGraph())
+                          : Program(std::make_unique<ir::Staged>(*importer.root().staged()))};
     result.inputs = importer.input_names();
     for (const onnx::ValueInfo& output : model.graph.outputs) result.outputs.push_back(output.name);
     result.fixed.assign(fixed.begin(), fixed.end());

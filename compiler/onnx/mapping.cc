@@ -15,7 +15,8 @@ std::string Key(std::string_view domain, std::string_view op_type) {
 Table MakeTable() {
   Table table;
   for (auto family : {ElementwiseMappings, ShapeMappings, ReduceMappings, ProductMappings,
-                      NormMappings, ControlMappings, AttentionMappings, ResizeMappings}) {
+                      NormMappings, ControlMappings, AttentionMappings, ResizeMappings,
+                      WindowMappings, IndexMappings, RecurrentMappings}) {
     for (Mapping& m : family()) table[Key(m.domain, m.op_type)] = std::move(m.map);
   }
   return table;

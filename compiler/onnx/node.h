@@ -199,5 +199,8 @@ std::vector<Mapping> NormMappings();
 std::vector<Mapping> ControlMappings();
 std::vector<Mapping> AttentionMappings();
 std::vector<Mapping> ResizeMappings();
+std::vector<Mapping> WindowMappings();
+std::vector<Mapping> IndexMappings();
+std::vector<Mapping> RecurrentMappings();
 
 }  // namespace lathe::onnx

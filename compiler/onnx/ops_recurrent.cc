@@ -1,0 +1,264 @@
+// LSTM, GRU and RNN: the product with the inputs for all steps at once, then a loop over time.
+#include <array>
+
+#include "absl/strings/str_cat.h"
+#include "compiler/onnx/loops.h"
+
+namespace lathe::onnx {
+namespace {
+
+constexpr int64_t kFar = int64_t{1} << 41;  // beyond every extent
+
+// An activation with its own alpha and beta.
+struct Activation {
+  std::string name;
+  double alpha = 0, beta = 0;
+};
+
+V Apply(const Activation& a, V x) {
+  NodeContext& c = *x.c;
+  if (a.name == "Sigmoid") return Sigmoid(x);
+  if (a.name == "Tanh") return Tanh(x);
+  if (a.name == "Relu") return Un(ir::Op::k_relu, x);
+  if (a.name == "Affine") return x * a.alpha + a.beta;
+  if (a.name == "LeakyRelu") return Select(Bin(ir::Op::k_lt, x, 0.0), x * a.alpha, x);
+  if (a.name == "ThresholdedRelu")
+    return Select(Bin(ir::Op::k_ge, x, a.alpha), x, c.Scalar(x.dtype(), 0));
+  if (a.name == "ScaledTanh") return a.alpha * Tanh(x * a.beta);
+  if (a.name == "HardSigmoid")
+    return Bin(ir::Op::k_minimum, Bin(ir::Op::k_maximum, x * a.alpha + a.beta, 0.0), 1.0);
+  if (a.name == "Elu") return Select(Bin(ir::Op::k_ge, x, 0.0), x, a.alpha * Un("expm1", x));
+  if (a.name == "Softsign") return x / (1.0 + Abs(x));
+  if (a.name == "Softplus") return Bin(ir::Op::k_maximum, x, 0.0) + Un("log1p", Exp(-Abs(x)));
+  c.Unsupported(absl::StrCat("there is no activation '", a.name, "'"));
+  return x;
+}
+
+double DefaultAlpha(const std::string& name) {
+  if (name == "LeakyRelu") return 0.01;
+  if (name == "HardSigmoid") return 0.2;
+  return name == "Affine" || name == "Elu" || name == "ThresholdedRelu" || name == "ScaledTanh" ? 1
+                                                                                                : 0;
+}
+double DefaultBeta(const std::string& name) {
+  return name == "HardSigmoid" ? 0.5 : name == "ScaledTanh" ? 1 : 0;
+}
+
+enum class Cell { kRnn, kGru, kLstm };
+
+int Gates(Cell cell) { return cell == Cell::kRnn ? 1 : cell == Cell::kGru ? 3 : 4; }
+
+// `count` activations for each direction, the defaults repeated.
+std::vector<Activation> ReadActivations(NodeContext& c, Cell cell, int directions) {
+  std::vector<std::string> names = {"Tanh"};
+  if (cell == Cell::kGru) names = {"Sigmoid", "Tanh"};
+  if (cell == Cell::kLstm) names = {"Sigmoid", "Tanh", "Tanh"};
+  const size_t each = names.size();
+  for (int d = 1; d < directions; ++d)
+    names.insert(names.end(), names.begin(), names.begin() + static_cast<std::ptrdiff_t>(each));
+  if (const Attribute* a = c.Find("activations"); a != nullptr && !a->strings.empty()) {
+    if (a->strings.size() != names.size())
+      c.Fail(
+          absl::StrCat("activations has ", a->strings.size(), " entries; wanted ", names.size()));
+    names = a->strings;
+  }
+  std::vector<float> alphas = c.Floats("activation_alpha"), betas = c.Floats("activation_beta");
+  std::vector<Activation> all;
+  size_t next_alpha = 0, next_beta = 0;
+  for (const std::string& name : names) {
+    Activation a{name, DefaultAlpha(name), DefaultBeta(name)};
+    if (a.alpha != 0 && next_alpha < alphas.size())
+      a.alpha = static_cast<double>(alphas[next_alpha++]);
+    if (a.beta != 0 && next_beta < betas.size()) a.beta = static_cast<double>(betas[next_beta++]);
+    all.push_back(a);
+  }
+  return all;
+}
+
+// Entry `d` of the first axis.
+V At(V x, int64_t d) { return Squeeze(SliceAxis(x, 0, d, d + 1), {0}); }
+// Part `k` of the last axis, each `size` wide.
+V Part(V x, int k, Dim size) { return SliceAxis(x, x.rank() - 1, size * k, size * (k + 1)); }
+
+class Recurrent {
+ public:
+  Recurrent(NodeContext& c, Cell cell) : c_(c), cell_(cell) {}
+
+  void Run() {
+    V x = c_.In(0);
+    const V w = c_.In(1), r = c_.In(2);
+    if (!c_.ok()) return;
+    if (x.rank() != 3 || w.rank() != 3 || r.rank() != 3)
+      return c_.Fail(absl::StrCat("X, W, R are ", x.type().ToString(), ", ", w.type().ToString(),
+                                  ", ", r.type().ToString(), "; wanted rank 3"));
+    const std::string direction = c_.Str("direction", "forward");
+    if (direction != "forward" && direction != "reverse" && direction != "bidirectional")
+      return c_.Fail(absl::StrCat("direction is '", direction, "'"));
+    batch_first_ = c_.Int("layout") != 0;
+    if (batch_first_) x = Permute(x, {1, 0, 2});
+    steps_ = x.dim(0);
+    batch_ = x.dim(1);
+    hidden_ = r.dim(2);
+    const int directions = direction == "bidirectional" ? 2 : 1;
+    activations_ = ReadActivations(c_, cell_, directions);
+    if (!c_.ok()) return;
+    x_ = c_.scope().Here(x.id);
+    std::vector<Val> all, last_h, last_c;
+    for (int d = 0; d < directions; ++d) {
+      const bool reverse = direction == "reverse" || d == 1;
+      const std::vector<Val> out = Direction(d, reverse);
+      if (!c_.ok()) return;
+      last_h.push_back(out[0]);
+      if (cell_ == Cell::kLstm) last_c.push_back(out[1]);
+      V y = c_.Use(out.back());
+      if (reverse) y = SliceAxis(y, 0, -1, -kFar, -1);
+      all.push_back(c_.scope().Here(y.id));
+    }
+    std::vector<V> ys, hs, cs;
+    for (const Val& v : all) ys.push_back(Unsqueeze(c_.Use(v), {1}));  // [t, 1, b, h]
+    for (const Val& v : last_h) hs.push_back(Unsqueeze(c_.Use(v), {0}));
+    for (const Val& v : last_c) cs.push_back(Unsqueeze(c_.Use(v), {0}));
+    if (!c_.ok()) return;
+    V y = Concat(ys, 1);
+    c_.Out(0, batch_first_ ? Permute(y, {2, 0, 1, 3}) : y);
+    V h = Concat(hs, 0);
+    c_.Out(1, batch_first_ ? Permute(h, {1, 0, 2}) : h);
+    if (cs.empty() || !c_.ok()) return;
+    V last = Concat(cs, 0);
+    c_.Out(2, batch_first_ ? Permute(last, {1, 0, 2}) : last);
+  }
+
+ private:
+  Val Initial(int input, int d) {
+    V h;
+    if (c_.Has(input)) {
+      h = c_.In(input);
+      if (batch_first_) h = Permute(h, {1, 0, 2});
+      h = At(h, d);
+    } else {
+      h = c_.Fill({batch_, hidden_}, c_.Use(x_).dtype(), 0);
+    }
+    return c_.scope().Here(h.id);
+  }
+
+  std::vector<Val> Direction(int d, bool reverse) {
+    const Dim wide = hidden_ * Gates(cell_);
+    V x = c_.Use(x_);
+    V products = MatMul(x, Transpose2(At(c_.In(1), d)));  // [t, b, gates * h]
+    if (c_.Has(3)) products = products + SliceAxis(At(c_.In(3), d), 0, 0, wide);
+    LoopSpec spec;
+    spec.carried.push_back(Initial(5, d));
+    if (cell_ == Cell::kLstm) spec.carried.push_back(Initial(6, d));
+    spec.count = steps_;
+    spec.trips = c_.scope().Here(c_.SizeOf(steps_).id);
+    // Weights go into the body as they stand, so that constant ones are constants there.
+    const Val all = c_.scope().Here(products.id), weights = c_.InVal(2), biases = c_.InVal(3);
+    const Val lengths = c_.InVal(4), peepholes = c_.InVal(7);
+    if (!c_.ok()) return {};
+    const size_t each = cell_ == Cell::kRnn ? 1 : cell_ == Cell::kGru ? 2 : 3;
+    const std::vector<Activation> f(
+        activations_.begin() + static_cast<std::ptrdiff_t>(each) * d,
+        activations_.begin() + static_cast<std::ptrdiff_t>(each) * (d + 1));
+    spec.body = [&](Scope& scope, std::vector<Val> in) -> absl::StatusOr<std::vector<Val>> {
+      NodeContext b(c_.importer(), scope, c_.node(), c_.opset());
+      V step = b.Use(in[0]);
+      V t = reverse ? b.SizeOf(steps_ - 1) - step : step;
+      V h = b.Use(in[1]);
+      V memory = cell_ == Cell::kLstm ? b.Use(in[2]) : V{&b};
+      V g = Gather(b.Use(all), t, 0);
+      V weight = Transpose2(At(b.Use(weights), d));  // [h, gates * h]
+      V bias{&b};
+      if (biases.present()) bias = SliceAxis(At(b.Use(biases), d), 0, wide, 2 * wide);
+      V next, next_memory;
+      switch (cell_) {
+        case Cell::kRnn:
+          next = Apply(f[0], Clip(Recur(g, h, weight, bias)));
+          break;
+        case Cell::kGru:
+          next = GruStep(f, g, h, weight, bias);
+          break;
+        case Cell::kLstm:
+          next = LstmStep(f, Recur(g, h, weight, bias), memory,
+                          peepholes.present() ? At(b.Use(peepholes), d) : V{&b}, &next_memory);
+          break;
+      }
+      V y = next;
+      if (lengths.present()) {
+        V runs = Bin(ir::Op::k_lt, t, Unsqueeze(Cast(b.Use(lengths), i64), {1}));
+        y = Select(runs, next, b.Scalar(next.dtype(), 0));
+        next = Select(runs, next, h);
+        if (cell_ == Cell::kLstm) next_memory = Select(runs, next_memory, memory);
+      }
+      if (!b.ok()) return b.status();
+      std::vector<Val> results = {scope.Here(next.id)};
+      if (cell_ == Cell::kLstm) results.push_back(scope.Here(next_memory.id));
+      results.push_back(scope.Here(y.id));
+      return results;
+    };
+    return RunLoop(c_, std::move(spec));
+  }
+
+  V Clip(V x) {
+    const double limit = c_.Float("clip");
+    if (limit == 0) return x;
+    return Bin(ir::Op::k_minimum, Bin(ir::Op::k_maximum, x, -limit), limit);
+  }
+  static V Recur(V g, V h, V weight, V bias) {
+    V sum = g + MatMul(h, weight);
+    return bias.ok() ? sum + bias : sum;
+  }
+
+  // Gates i, o, f, c.
+  V LstmStep(const std::vector<Activation>& f, V g, V memory, V peepholes, V* next_memory) {
+    const Dim n = hidden_;
+    V gi = Part(g, 0, n), go = Part(g, 1, n), gf = Part(g, 2, n), gc = Part(g, 3, n);
+    if (peepholes.ok()) {
+      gi = gi + Part(peepholes, 0, n) * memory;
+      gf = gf + Part(peepholes, 2, n) * memory;
+    }
+    V i = Apply(f[0], Clip(gi));
+    V forget = c_.Int("input_forget") != 0 ? 1.0 - i : Apply(f[0], Clip(gf));
+    *next_memory = forget * memory + i * Apply(f[1], Clip(gc));
+    if (peepholes.ok()) go = go + Part(peepholes, 1, n) * *next_memory;
+    return Apply(f[0], Clip(go)) * Apply(f[2], *next_memory);
+  }
+
+  // Gates z, r, h.
+  V GruStep(const std::vector<Activation>& f, V g, V h, V weight, V bias) {
+    const Dim n = hidden_;
+    V recur = MatMul(h, Part(weight, 0, 2 * n));
+    if (bias.ok()) recur = recur + Part(bias, 0, 2 * n);
+    V z = Apply(f[0], Clip(Part(g, 0, n) + Part(recur, 0, n)));
+    V r = Apply(f[0], Clip(Part(g, 1, n) + Part(recur, 1, n)));
+    V wh = Part(weight, 2, n), bh = bias.ok() ? Part(bias, 2, n) : bias;
+    V inner;
+    if (c_.Int("linear_before_reset") != 0) {
+      V linear = MatMul(h, wh);
+      inner = r * (bh.ok() ? linear + bh : linear);
+    } else {
+      V linear = MatMul(r * h, wh);
+      inner = bh.ok() ? linear + bh : linear;
+    }
+    V candidate = Apply(f[1], Clip(Part(g, 2, n) + inner));
+    return (1.0 - z) * candidate + z * h;
+  }
+
+  NodeContext& c_;
+  const Cell cell_;
+  bool batch_first_ = false;
+  Dim steps_, batch_, hidden_;
+  std::vector<Activation> activations_;
+  Val x_;  // [t, b, i]
+};
+
+}  // namespace
+
+std::vector<Mapping> RecurrentMappings() {
+  return {
+      {"", "RNN", [](NodeContext& c) { Recurrent(c, Cell::kRnn).Run(); }},
+      {"", "GRU", [](NodeContext& c) { Recurrent(c, Cell::kGru).Run(); }},
+      {"", "LSTM", [](NodeContext& c) { Recurrent(c, Cell::kLstm).Run(); }},
+  };
+}
+
+}  // namespace lathe::onnx

@@ -1,0 +1,398 @@
+// Convolution and pooling, in any number of spatial axes.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "absl/strings/str_cat.h"
+#include "compiler/onnx/conv.h"
+#include "ir/windows.h"
+
+namespace lathe::onnx {
+namespace {
+
+std::vector<int64_t> Numbers(NodeContext& c, const std::string& name, size_t rank, int64_t least) {
+  std::vector<int64_t> numbers = c.Ints(name);
+  if (numbers.empty()) numbers.assign(rank, 1);
+  if (numbers.size() != rank)
+    c.Fail(absl::StrCat(name, " has ", numbers.size(), " entries; wanted ", rank));
+  for (int64_t n : numbers)
+    if (n < least) c.Fail(absl::StrCat(name, " has the entry ", n, "; wanted ", least, " or more"));
+  return numbers;
+}
+
+ir::AutoPad ReadAutoPad(NodeContext& c) {
+  const std::string how = c.Str("auto_pad", "NOTSET");
+  if (how == "VALID") return ir::AutoPad::kValid;
+  if (how == "SAME_UPPER") return ir::AutoPad::kSameUpper;
+  if (how == "SAME_LOWER") return ir::AutoPad::kSameLower;
+  if (how != "NOTSET") c.Fail(absl::StrCat("auto_pad is '", how, "'"));
+  return ir::AutoPad::kExplicit;
+}
+
+std::vector<int> LastAxes(int rank, size_t count) {
+  std::vector<int> axes;
+  for (size_t i = 0; i < count; ++i) axes.push_back(rank - static_cast<int>(count - i));
+  return axes;
+}
+
+bool CheckSpatial(NodeContext& c, V x) {
+  if (c.ok() && x.rank() < 3)
+    c.Fail(absl::StrCat("input 0 is ", x.type().ToString(), "; wanted [n, c, ..]"));
+  return c.ok();
+}
+
+std::vector<Dim> KernelShape(NodeContext& c) {
+  std::vector<Dim> sizes;
+  for (int64_t n : c.Ints("kernel_shape")) sizes.push_back(n);
+  return sizes;
+}
+
+V AddBias(V y, V bias) {
+  Shape shape(static_cast<size_t>(y.rank()), 1);
+  shape[1] = bias.ok() ? bias.dim(0) : Dim(1);
+  return y + ReshapeTo(bias, shape);
+}
+
+void Conv(NodeContext& c) {
+  V x = c.In(0), weights = c.In(1);
+  if (!CheckSpatial(c, x)) return;
+  const Shape shape = weights.shape();
+  if (static_cast<int>(shape.size()) != x.rank())
+    return c.Fail(
+        absl::StrCat("weights are ", weights.type().ToString(), " beside ", x.type().ToString()));
+  const Windows w = ReadWindows(c, x, Shape(shape.begin() + 2, shape.end()));
+  V y = Convolve(c, x, weights, c.Int("group", 1), w);
+  c.Out(0, c.Has(2) ? AddBias(y, c.In(2)) : y);
+}
+
+// Zeros between the elements of axis `axis`: extent d -> (d - 1) * stride + 1.
+V Spread(NodeContext& c, V x, int axis, int64_t stride) {
+  if (stride == 1 || !c.ok()) return x;
+  const Dim d = x.dim(axis);
+  Shape apart = x.shape(), joined = x.shape();
+  apart.insert(apart.begin() + axis + 1, Dim(1));
+  joined[static_cast<size_t>(axis)] = d * stride;
+  std::vector<Dim> low(apart.size(), 0), high(apart.size(), 0);
+  high[static_cast<size_t>(axis + 1)] = stride - 1;
+  x = ReshapeTo(PadBy(ReshapeTo(x, apart), low, high), joined);
+  const Dim last = (d - 1) * stride + 1;
+  return SliceAxis(x, axis, 0, c.Known(d >= 1) ? last : Max(last, 0));
+}
+
+// A convolution over the input with zeros between its elements, by the kernel turned around.
+void ConvTranspose(NodeContext& c) {
+  V x = c.In(0), weights = c.In(1);
+  if (!CheckSpatial(c, x)) return;
+  const size_t rank = static_cast<size_t>(x.rank() - 2);
+  const Shape shape = weights.shape();
+  if (static_cast<int>(shape.size()) != x.rank())
+    return c.Fail(absl::StrCat("weights are ", weights.type().ToString()));
+  const int64_t groups = c.Int("group", 1);
+  const std::vector<int64_t> strides = Numbers(c, "strides", rank, 1);
+  const std::vector<int64_t> dilations = Numbers(c, "dilations", rank, 1);
+  std::vector<int64_t> extra = c.Ints("output_padding"), pads = c.Ints("pads");
+  const std::vector<int64_t> output = c.Ints("output_shape");
+  const ir::AutoPad auto_pad = ReadAutoPad(c);
+  extra.resize(rank, 0);
+  pads.resize(2 * rank, 0);
+  if (!c.ok()) return;
+  Windows w;
+  w.strides.assign(rank, 1);
+  w.dilations = dilations;
+  for (size_t i = 0; i < rank; ++i) {
+    const int axis = static_cast<int>(i) + 2;
+    const Dim reach = dilations[i] * (shape[i + 2] - 1) + 1;
+    Dim low = pads[i], high = pads[rank + i];
+    if (!output.empty() || auto_pad == ir::AutoPad::kSameUpper ||
+        auto_pad == ir::AutoPad::kSameLower) {
+      const Dim wanted =
+          output.empty() ? x.dim(axis) * strides[i] : Dim(output[output.size() - rank + i]);
+      const Dim total = strides[i] * (x.dim(axis) - 1) + extra[i] + reach - wanted;
+      const Dim less = FloorDiv(total, 2);
+      low = auto_pad == ir::AutoPad::kSameUpper ? less : total - less;
+      high = total - low;
+    }
+    x = Spread(c, x, axis, strides[i]);
+    weights = SliceAxis(weights, axis, -1, -(int64_t{1} << 41), -1);
+    Dim before = reach - 1 - low, behind = reach - 1 - high + extra[i];
+    // What would be padded by less than nothing is cut off.
+    const auto cut = [&](Dim d) {
+      return c.Known(d >= 0) ? Dim(0) : c.Known(d <= 0) ? -d : Max(-d, 0);
+    };
+    const Dim cut_before = cut(before), cut_behind = cut(behind);
+    if (cut_before != Dim(0) || cut_behind != Dim(0))
+      x = SliceAxis(x, axis, cut_before, x.dim(axis) - cut_behind);
+    before += cut_before;
+    behind += cut_behind;
+    w.sizes.push_back(shape[i + 2]);
+    w.low.push_back(before);
+    w.high.push_back(behind);
+    w.extents.push_back(x.dim(axis) + before + behind - reach + 1);
+    if (!c.ok()) return;
+  }
+  // [c, m / groups, k..] -> [m, c / groups, k..]
+  const Dim channels = shape[0], part = FloorDiv(channels, groups), out = shape[1];
+  Shape apart = {groups, part, out}, joined = {groups * out, part};
+  apart.insert(apart.end(), shape.begin() + 2, shape.end());
+  joined.insert(joined.end(), shape.begin() + 2, shape.end());
+  std::vector<int> order = {0, 2, 1};
+  for (size_t i = 0; i < rank; ++i) order.push_back(static_cast<int>(i) + 3);
+  weights = ReshapeTo(Permute(ReshapeTo(weights, apart), order), joined);
+  V y = Convolve(c, x, weights, groups, w);
+  c.Out(0, c.Has(2) ? AddBias(y, c.In(2)) : y);
+}
+
+// The position in the input, flattened, of the first greatest element of each window.
+V MaxIndices(NodeContext& c, V x, V windows, const Windows& w) {
+  const int rank = x.rank();
+  const int spatial = static_cast<int>(w.rank());
+  Shape flat = windows.shape();
+  flat.resize(static_cast<size_t>(rank));
+  Dim taps = 1;
+  for (Dim d : w.sizes) taps *= d;
+  flat.push_back(taps);
+  ir::Attrs attrs;
+  attrs.axis = rank;
+  V tap = c.Create(ir::Op::k_argmax, {ReshapeTo(windows, flat)}, std::move(attrs));
+  // Row-major over n, c and the axes; storage_order 1 has the axes the other way around.
+  const bool columns = c.Int("storage_order") != 0;
+  V index = c.ScalarInt(i64, 0);
+  const Shape out = tap.shape();
+  const auto along = [&](int axis) {
+    Shape shape(out.size(), 1);
+    shape[static_cast<size_t>(axis)] = out[static_cast<size_t>(axis)];
+    return c.Iota(shape, axis);
+  };
+  for (int a = 0; a < rank - spatial; ++a) index = index * c.SizeOf(x.dim(a)) + along(a);
+  std::vector<V> places;
+  Dim rest = taps;
+  for (int i = 0; i < spatial; ++i) {
+    const size_t k = static_cast<size_t>(i);
+    rest = FloorDiv(rest, w.sizes[k]);
+    V t = Bin(ir::Op::k_rem, Bin(ir::Op::k_div, tap, c.SizeOf(rest)), c.SizeOf(w.sizes[k]));
+    places.push_back(along(rank - spatial + i) * c.ScalarInt(i64, w.strides[k]) -
+                     c.SizeOf(w.low[k]) + t * c.ScalarInt(i64, w.dilations[k]));
+  }
+  V place = c.ScalarInt(i64, 0);
+  for (int n = 0; n < spatial; ++n) {
+    const int i = columns ? spatial - 1 - n : n;
+    place = place * c.SizeOf(x.dim(rank - spatial + i)) + places[static_cast<size_t>(i)];
+  }
+  Dim volume = 1;
+  for (int i = rank - spatial; i < rank; ++i) volume *= x.dim(i);
+  return index * c.SizeOf(volume) + place;
+}
+
+double Least(DType t) {
+  if (IsFloat(t)) return -std::numeric_limits<double>::infinity();
+  if (t == bool_) return 0;
+  const double bits = static_cast<double>(SizeOf(t)) * 8;
+  return Name(t)[0] == 'u' ? 0 : -std::exp2(bits - 1);
+}
+
+void MaxPool(NodeContext& c) {
+  V x = c.In(0);
+  if (!CheckSpatial(c, x)) return;
+  const Windows w = ReadWindows(c, x, KernelShape(c));
+  V windows = WindowsOf(x, w, Least(x.dtype()));
+  c.Out(0, Reduce(ir::Op::k_max, windows, LastAxes(windows.rank(), w.rank()), false));
+  if (c.WantsOutput(1)) c.Out(1, MaxIndices(c, x, windows, w));
+}
+
+// The number of elements that each window averages, [1, 1, o..].
+V Counts(NodeContext& c, V x, const Windows& w, bool with_padding) {
+  Shape shape(static_cast<size_t>(x.rank()), 1);
+  for (size_t i = 0; i < w.rank(); ++i)
+    shape[shape.size() - w.rank() + i] = x.dim(x.rank() - static_cast<int>(w.rank() - i));
+  V ones = c.Fill(shape, x.dtype(), 1);
+  Windows rest = w;
+  if (with_padding) {
+    std::vector<Dim> low(shape.size(), 0), high(shape.size(), 0);
+    for (size_t i = 0; i < w.rank(); ++i) {
+      low[shape.size() - w.rank() + i] = w.low[i];
+      high[shape.size() - w.rank() + i] = w.declared_high[i];
+      rest.low[i] = 0;
+      rest.high[i] = w.high[i] - w.declared_high[i];
+    }
+    ones = PadBy(ones, low, high, 1);
+  }
+  V windows = WindowsOf(ones, rest, 0);
+  return Reduce(ir::Op::k_sum, windows, LastAxes(windows.rank(), w.rank()), false);
+}
+
+void AveragePool(NodeContext& c) {
+  V x = c.In(0);
+  if (!CheckSpatial(c, x)) return;
+  const Windows w = ReadWindows(c, x, KernelShape(c));
+  V windows = WindowsOf(x, w, 0);
+  V sum = Reduce(ir::Op::k_sum, windows, LastAxes(windows.rank(), w.rank()), false);
+  bool padded = false;
+  double taps = 1;
+  for (size_t i = 0; i < w.rank(); ++i) {
+    padded |= w.low[i] != Dim(0) || w.high[i] != Dim(0);
+    taps *= static_cast<double>(w.sizes[i].constant());
+  }
+  if (!c.ok()) return;
+  if (!padded) return c.Out(0, sum / taps);
+  c.Out(0, sum / Counts(c, x, w, c.Int("count_include_pad") != 0));
+}
+
+V Norm(NodeContext& c, V x, const std::vector<int>& axes, bool keep) {
+  const double p = c.opset() < 2 ? c.Float("p", 2) : static_cast<double>(c.Int("p", 2));
+  if (p == 1) return Reduce(ir::Op::k_sum, Abs(x), axes, keep);
+  if (p == 2) return Sqrt(Reduce(ir::Op::k_sum, x * x, axes, keep));
+  V sum = Reduce(ir::Op::k_sum, Bin("pow", Abs(x), c.Scalar(x.dtype(), p)), axes, keep);
+  return Bin("pow", sum, c.Scalar(x.dtype(), 1 / p));
+}
+
+void LpPool(NodeContext& c) {
+  V x = c.In(0);
+  if (!CheckSpatial(c, x)) return;
+  const Windows w = ReadWindows(c, x, KernelShape(c));
+  V windows = WindowsOf(x, w, 0);
+  c.Out(0, Norm(c, windows, LastAxes(windows.rank(), w.rank()), false));
+}
+
+std::vector<int> Spatial(V x) {
+  return LastAxes(x.rank(), static_cast<size_t>(std::max(0, x.rank() - 2)));
+}
+
+Mapper Global(ir::Op op) {
+  return [op](NodeContext& c) {
+    V x = c.In(0);
+    if (c.ok()) c.Out(0, Reduce(op, x, Spatial(x), true));
+  };
+}
+
+void GlobalLpPool(NodeContext& c) {
+  V x = c.In(0);
+  if (c.ok()) c.Out(0, Norm(c, x, Spatial(x), true));
+}
+
+}  // namespace
+
+Windows ReadWindows(NodeContext& c, V x, const std::vector<Dim>& sizes) {
+  Windows w;
+  w.sizes = sizes;
+  const size_t rank = sizes.size();
+  w.strides = Numbers(c, "strides", rank, 1);
+  w.dilations = Numbers(c, "dilations", rank, 1);
+  const ir::AutoPad auto_pad = ReadAutoPad(c);
+  std::vector<int64_t> pads = c.Ints("pads");
+  if (pads.empty()) pads.assign(2 * rank, 0);
+  if (pads.size() != 2 * rank || static_cast<int>(rank) > x.rank())
+    c.Fail(absl::StrCat("pads has ", pads.size(), " entries; wanted ", 2 * rank));
+  if (!c.ok()) return w;
+  for (size_t i = 0; i < rank; ++i) {
+    ir::Window window{.kernel = sizes[i],
+                      .stride = w.strides[i],
+                      .dilation = w.dilations[i],
+                      .pad_low = pads[i],
+                      .pad_high = pads[rank + i],
+                      .auto_pad = auto_pad,
+                      .ceil_mode = c.Int("ceil_mode") != 0};
+    const Dim d = x.dim(x.rank() - static_cast<int>(rank - i));
+    const absl::StatusOr<ir::AxisRule> rule = ir::ConvExtent(d, window, &c.graph().facts());
+    if (!rule.ok()) {
+      c.Fail(rule.status());
+      return w;
+    }
+    for (const ir::Need& need : rule->needs) c.Require(need.claim, need.why);
+    w.extents.push_back(rule->extent);
+    w.low.push_back(rule->pad_low);
+    w.declared_high.push_back(rule->pad_high);
+    w.high.push_back(rule->pad_high);
+    if (window.ceil_mode) {
+      const Dim reached = (rule->extent - 1) * w.strides[i] + window.Reach();
+      w.high.back() = Max(rule->pad_high, reached - d - rule->pad_low);
+    }
+  }
+  return w;
+}
+
+V WindowsOf(V x, const Windows& w, double outside) {
+  if (x.c == nullptr || !x.c->ok()) return x;
+  ir::Attrs attrs;
+  attrs.sizes = w.sizes;
+  attrs.steps = w.strides;
+  attrs.dilations = w.dilations;
+  attrs.low = w.low;
+  attrs.high = w.high;
+  attrs.value = outside;
+  return x.c->Create(ir::Op::k_windows, {x}, std::move(attrs));
+}
+
+V Convolve(NodeContext& c, V x, V weights, int64_t groups, const Windows& w) {
+  if (!c.ok()) return {&c};
+  const int rank = static_cast<int>(w.rank());
+  const Dim n = x.dim(0), channels = x.dim(1), m = weights.dim(0), part = weights.dim(1);
+  if (groups < 1) {
+    c.Fail(absl::StrCat("group is ", groups));
+    return {&c};
+  }
+  c.Require(Eq(part * groups, channels), "the weights' channels times the groups are the input's");
+  c.Require(Eq(lathe::Mod(m, groups), 0), "the groups divide the outputs");
+  V windows = WindowsOf(x, w, 0);  // [n, c, o.., k..]
+  if (!c.ok()) return {&c};
+  Shape extents;
+  for (int i = 0; i < rank; ++i) extents.push_back(windows.dim(2 + i));
+  Dim places = 1, taps = 1;
+  for (Dim d : extents) places *= d;
+  for (Dim d : w.sizes) taps *= d;
+  Shape result = {n, m};
+  result.insert(result.end(), extents.begin(), extents.end());
+  if (part == Dim(1) && m == channels && groups > 1) {  // depthwise: a sum over each window
+    Shape shape = {m};
+    shape.insert(shape.end(), static_cast<size_t>(rank), Dim(1));
+    shape.insert(shape.end(), w.sizes.begin(), w.sizes.end());
+    return Reduce(ir::Op::k_sum, windows * ReshapeTo(weights, shape),
+                  LastAxes(windows.rank(), w.rank()), false);
+  }
+  // One product for each group: [n * o, c / g * k] by [c / g * k, m / g].
+  std::vector<int> order, back;
+  if (groups == 1) {
+    order.push_back(0);
+    for (int i = 0; i < rank; ++i) order.push_back(2 + i);
+    order.push_back(1);
+    for (int i = 0; i < rank; ++i) order.push_back(2 + rank + i);
+    V rows = ReshapeTo(Permute(windows, order), {n * places, part * taps});
+    V y = MatMul(rows, Transpose2(ReshapeTo(weights, {m, part * taps})));
+    Shape apart = {n};
+    apart.insert(apart.end(), extents.begin(), extents.end());
+    apart.push_back(m);
+    back = {0, rank + 1};
+    for (int i = 0; i < rank; ++i) back.push_back(1 + i);
+    return Permute(ReshapeTo(y, apart), back);
+  }
+  const Dim out = FloorDiv(m, groups);
+  Shape apart = {n, groups, part};
+  apart.insert(apart.end(), extents.begin(), extents.end());
+  apart.insert(apart.end(), w.sizes.begin(), w.sizes.end());
+  order = {1, 0};
+  for (int i = 0; i < rank; ++i) order.push_back(3 + i);
+  order.push_back(2);
+  for (int i = 0; i < rank; ++i) order.push_back(3 + rank + i);
+  V rows = ReshapeTo(Permute(ReshapeTo(windows, apart), order), {groups, n * places, part * taps});
+  V y = MatMul(rows, Transpose2(ReshapeTo(weights, {groups, out, part * taps})));
+  Shape spread = {groups, n};
+  spread.insert(spread.end(), extents.begin(), extents.end());
+  spread.push_back(out);
+  back = {1, 0, rank + 2};
+  for (int i = 0; i < rank; ++i) back.push_back(2 + i);
+  return ReshapeTo(Permute(ReshapeTo(y, spread), back), result);
+}
+
+std::vector<Mapping> WindowMappings() {
+  return {
+      {"", "Conv", Conv},
+      {"", "ConvTranspose", ConvTranspose},
+      {"", "MaxPool", MaxPool},
+      {"", "AveragePool", AveragePool},
+      {"", "LpPool", LpPool},
+      {"", "GlobalMaxPool", Global(ir::Op::k_max)},
+      {"", "GlobalAveragePool", Global(ir::Op::k_mean)},
+      {"", "GlobalLpPool", GlobalLpPool},
+  };
+}
+
+}  // namespace lathe::onnx

@@ -1,0 +1,31 @@
+#pragma once
+// `jit-repl run model.onnx` and `jit-repl inspect model.onnx`: a model file from the command line.
+#include <cstdio>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "lathe/engine.h"
+
+namespace lathe::repl {
+
+struct ModelArguments {
+  bool inspect = false;
+  std::string model, inputs, outputs;
+  std::vector<std::string> dims;                            // --dim "seq in 1..8192"
+  std::map<std::pair<std::string, int>, std::string> open;  // --open input:axis=name
+  Sizes at;                                                 // --at batch=4,seq=512
+  int threads = 0;
+  bool json = false;
+};
+
+// Whether the words after the program's name are of this command.
+bool IsModelCommand(const std::vector<std::string>& words);
+absl::StatusOr<ModelArguments> ReadModelArguments(const std::vector<std::string>& words);
+
+// Does it. Answers go to `out`, faults to `err` (with json to `out`); the exit status.
+int RunModelCommand(const ModelArguments& arguments, std::FILE* out, std::FILE* err);
+
+}  // namespace lathe::repl

@@ -1,0 +1,118 @@
+// Real models against reference results at all sizes that the references have. LATHE_MODELS is the
+// folder with NAME.onnx and reference/NAME/CASE.{in,out}.npz and index.json; scripts/fetch_models
+// fills it.
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "absl/strings/str_cat.h"
+#include "compiler/io/npz.h"
+#include "gtest/gtest.h"
+#include "lathe/onnx.h"
+#include "tests/onnx/case_runner.h"
+
+namespace lathe::onnx {
+namespace {
+
+namespace fs = std::filesystem;
+
+fs::path Folder() {
+  const char* named = std::getenv("LATHE_MODELS");
+  return named != nullptr ? fs::path(named) : fs::path(LATHE_BINARY_DIR) / "models";
+}
+
+struct Real {
+  const char* name;
+  double tolerance = 1e-3;  // of the peak
+  bool quantised = false;   // rms and best token instead
+};
+
+// The relative rms of the whole, and at the positions where the best entry of the last axis leads
+// by more than 1, whether it is the same.
+void CompareQuantised(const Tensor& got, const Tensor& wanted, const std::string& what) {
+  ASSERT_EQ(got.shape(), wanted.shape()) << what;
+  const Tensor a = got.Contiguous(), b = wanted.Contiguous();
+  double error = 0, power = 0;
+  for (int64_t i = 0; i < a.num_elements(); ++i) {
+    const double x = static_cast<double>(a.data<float>()[i]);
+    const double y = static_cast<double>(b.data<float>()[i]);
+    error += (x - y) * (x - y);
+    power += y * y;
+  }
+  EXPECT_LE(std::sqrt(error / power), 0.02) << what;
+  const int64_t width = a.shape().back();
+  for (int64_t row = 0; row < a.num_elements() / width; ++row) {
+    const float* x = a.data<float>() + row * width;
+    const float* y = b.data<float>() + row * width;
+    const auto best = std::max_element(y, y + width) - y;
+    float second = -INFINITY;
+    for (int64_t k = 0; k < width; ++k)
+      if (k != best) second = std::max(second, y[k]);
+    if (y[best] - second > 1) {
+      EXPECT_EQ(std::max_element(x, x + width) - x, best) << what;
+    }
+  }
+}
+
+class RealModels : public ::testing::TestWithParam<Real> {};
+
+TEST_P(RealModels, AgreesWithTheReferenceAtAllSizes) {
+  const Real& real = GetParam();
+  const fs::path path = Folder() / absl::StrCat(real.name, ".onnx");
+  const fs::path reference = Folder() / "reference" / real.name;
+  if (!fs::exists(path) || !fs::exists(reference / "index.json")) {
+    GTEST_SKIP() << "NOT CHECKED: " << path << " or its references are missing; run "
+                 << "scripts/fetch_models";
+  }
+  std::ifstream file(reference / "index.json");
+  const nlohmann::json index = nlohmann::json::parse(file);
+  absl::StatusOr<OnnxModel> model = load_onnx(path.string());
+  ASSERT_TRUE(model.ok()) << model.status();
+  EXPECT_FALSE(model->dims.empty()) << "no dim is open";
+  Engine engine;
+  absl::StatusOr<Function> f = engine.compile(std::move(model->program));
+  ASSERT_TRUE(f.ok()) << f.status();
+  const absl::Status prepared = f->prepare();
+  ASSERT_TRUE(prepared.ok()) << prepared;
+  int cases = 0;
+  for (const auto& [name, unused] : index.items()) {
+    const absl::StatusOr<io::Arrays> in = io::ReadNpz(reference / (name + ".in.npz"));
+    const absl::StatusOr<io::Arrays> out = io::ReadNpz(reference / (name + ".out.npz"));
+    ASSERT_TRUE(in.ok() && out.ok()) << in.status() << out.status();
+    std::vector<Tensor> arguments;
+    for (const std::string& input : model->inputs) {
+      ASSERT_TRUE(in->contains(input)) << input;
+      arguments.push_back(in->at(input));
+    }
+    const absl::StatusOr<std::vector<Tensor>> got = f->call(arguments);
+    ASSERT_TRUE(got.ok()) << name << ": " << got.status();
+    for (size_t i = 0; i < model->outputs.size(); ++i) {
+      const std::string what = absl::StrCat(real.name, " ", name, " ", model->outputs[i]);
+      const Tensor& wanted = out->at(model->outputs[i]);
+      if (real.quantised) {
+        CompareQuantised((*got)[i], wanted, what);
+      } else {
+        EXPECT_EQ(Difference((*got)[i], wanted, real.tolerance), "") << what;
+      }
+    }
+    ++cases;
+  }
+  EXPECT_GT(cases, 0);
+  EXPECT_EQ(engine.counters().compiles_in_calls, 0);
+  std::cout << real.name << ": " << cases << " cases\n";
+}
+
+INSTANTIATE_TEST_SUITE_P(All, RealModels,
+                         ::testing::Values(Real{"swift_f0"}, Real{"magika"}, Real{"ocr_cls"},
+                                           Real{"ocr_det"}, Real{"ocr_rec"},
+                                           Real{"silero_vad_sequence"}, Real{"silero_vad"},
+                                           Real{"title_encoder", 0.02, true},
+                                           Real{"title_decoder", 0.02, true}),
+                         [](const auto& real) { return std::string(real.param.name); });
+
+}  // namespace
+}  // namespace lathe::onnx
