@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "ir/edit.h"
 #include "ir/hint.h"
+#include "ir/staged.h"
 
 namespace lathe {
 namespace {
@@ -286,10 +287,12 @@ Value& Value::named(const std::string& name) {
 }
 
 Program::Program(std::unique_ptr<ir::Graph> graph) : graph_(std::move(graph)) {}
+Program::Program(std::unique_ptr<ir::Staged> staged) : staged_(std::move(staged)) {}
 Program::Program(Program&&) noexcept = default;
 Program& Program::operator=(Program&&) noexcept = default;
 Program::~Program() = default;
 std::unique_ptr<ir::Graph> Program::release() { return std::move(graph_); }
+std::unique_ptr<ir::Staged> Program::release_staged() { return std::move(staged_); }
 
 absl::StatusOr<Program> Program::parse(const std::string& text, const std::string& file) {
   absl::StatusOr<ir::Graph> graph = ir::Parse(text, file);
@@ -297,6 +300,8 @@ absl::StatusOr<Program> Program::parse(const std::string& text, const std::strin
   return Program(std::make_unique<ir::Graph>(*std::move(graph)));
 }
 
-std::string Program::to_string() const { return ir::Print(*graph_); }
+std::string Program::to_string() const {
+  return is_staged() ? ir::Print(*staged_) : ir::Print(*graph_);
+}
 
 }  // namespace lathe

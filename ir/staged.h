@@ -4,7 +4,11 @@
 //
 // A size that data gives is an integer tensor in a slot which the next graph takes as an input with
 // `elements`: it becomes symbols there, with facts (0 <= k <= n), like every shape input. The sizes
-// that earlier stages know travel in the same way. All graphs of a program share one DimContext.
+// that earlier stages know travel in the same way. All graphs of a program share one DimContext,
+// and a symbol stands for one size in all of them; in the body of a loop, for one of that step.
+//
+// Who makes one: the importer of models, the tracing DSL. Who runs one: Engine::compile
+// (runtime/staged_state.h), and ir/staged_interpreter.h, its oracle.
 #include <memory>
 #include <string>
 #include <vector>
@@ -55,10 +59,32 @@ struct Staged {
 };
 
 // Slots are written once, before they are read; graphs have as many inputs and results as slots are
-// given; bodies likewise, recursively to kMaxBlockDepth; element types of slots agree.
+// given; bodies likewise, recursively to kMaxBlockDepth; element types of slots agree, and ranks
+// where they are known; all graphs share one DimContext, and a loop ends by something. The graphs
+// themselves are not looked into: Verify(graph) does that.
 absl::Status Verify(const Staged& program);
 
 // For people: a line a stage, graphs as their text.
 std::string Print(const Staged& program);
+
+// Every program and every graph in `program`, bodies included, each once, outer before inner.
+std::vector<const Staged*> ProgramsOf(const Staged& program);
+std::vector<std::shared_ptr<Graph>> GraphsOf(const Staged& program);
+
+// What a call checks before anything runs, as a graph without results: the program's inputs, those
+// of their elements that a stage outside bodies takes as sizes, and the declared facts of such
+// stages about these sizes alone.
+absl::StatusOr<Graph> EntryGraph(const Staged& program);
+
+// What a loop's scanned values are after no steps: `graph` gives them, of extent 0, from the loop's
+// inputs of these numbers, which show the symbols of their extents.
+struct EmptyScans {
+  Graph graph;
+  std::vector<int> inputs;
+};
+absl::StatusOr<EmptyScans> MakeEmptyScans(const Staged& body, const Stage& loop);
+
+// "stage 3, loop 'encoder/Loop_3'"
+std::string StageText(const Staged& program, size_t stage);
 
 }  // namespace lathe::ir

@@ -268,15 +268,19 @@ absl::Status FunctionState::CallInto(absl::Span<const Tensor> inputs,
 }
 
 absl::StatusOr<std::vector<Tensor>> FunctionState::Call(absl::Span<const Tensor> inputs) {
-  const InCallScope in_call;
-  const ControlWordScope control_word;
   struct Lease {  // of a context; goes back however the call ends
     explicit Lease(FunctionState* f) : function(f), context(f->TakeContext()) {}
     ~Lease() { function->ReturnContext(std::move(context)); }
     FunctionState* function;
     std::unique_ptr<ContextState> context;
   } lease(this);
-  ContextState& context = *lease.context;
+  return CallIn(inputs, *lease.context);
+}
+
+absl::StatusOr<std::vector<Tensor>> FunctionState::CallIn(absl::Span<const Tensor> inputs,
+                                                          ContextState& context) {
+  const InCallScope in_call;
+  const ControlWordScope control_word;
   bool strided = false;
   LATHE_RETURN_IF_ERROR(Enter(context));
   LATHE_RETURN_IF_ERROR(Bind(inputs, context, &strided));
@@ -285,6 +289,14 @@ absl::StatusOr<std::vector<Tensor>> FunctionState::Call(absl::Span<const Tensor>
   LATHE_RETURN_IF_ERROR(Place(inputs, strided, context));
   LATHE_RETURN_IF_ERROR(Execute(outputs, context));
   return outputs;
+}
+
+absl::Status FunctionState::CheckInputs(absl::Span<const Tensor> inputs,
+                                        ContextState& context) const {
+  bool strided = false;
+  LATHE_RETURN_IF_ERROR(Enter(context));
+  LATHE_RETURN_IF_ERROR(Bind(inputs, context, &strided));
+  return Resolve(inputs.data(), context);
 }
 
 }  // namespace lathe::rt

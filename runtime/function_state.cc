@@ -18,7 +18,8 @@ constexpr size_t kObservedPerVersion = 4;
 
 absl::StatusOr<std::shared_ptr<FunctionState>> FunctionState::Make(
     std::shared_ptr<EngineState> engine, std::shared_ptr<const ir::Graph> graph,
-    std::unique_ptr<VersionBuilder> builder, const CompileOptions& options) {
+    std::unique_ptr<VersionBuilder> builder, const CompileOptions& options,
+    std::shared_ptr<std::mutex> build_mutex) {
   LATHE_ASSIGN_OR_RETURN(EntryPlan plan, MakeEntryPlan(*graph));
   std::shared_ptr<FunctionState> f(new FunctionState());
   for (const EntryPlan::InputSpec& input : plan.inputs) {
@@ -39,8 +40,10 @@ absl::StatusOr<std::shared_ptr<FunctionState>> FunctionState::Make(
   f->engine_ = std::move(engine);
   f->graph_ = std::move(graph);
   f->options_ = options;
+  f->build_mutex_ =
+      build_mutex != nullptr ? std::move(build_mutex) : std::make_shared<std::mutex>();
   {
-    std::lock_guard lock(f->build_mutex_);
+    std::lock_guard lock(*f->build_mutex_);
     f->builder_ = std::move(builder);
   }
   return f;
@@ -54,7 +57,7 @@ absl::Status FunctionState::Prepare(absl::Span<const Sizes> sizes) {
     LATHE_ASSIGN_OR_RETURN(named.emplace_back(), SymbolValues(s));
   }
   if (published() == nullptr) {
-    std::lock_guard lock(build_mutex_);
+    std::lock_guard lock(*build_mutex_);
     if (published() == nullptr) {
       LATHE_ASSIGN_OR_RETURN(std::shared_ptr<const Version> generic, builder_->BuildGeneric());
       engine_->versions_built.fetch_add(1);
@@ -85,7 +88,7 @@ bool FunctionState::Full(const VersionTable& table) const {
 }
 
 void FunctionState::BuildInBackground(const VersionRequest& request) {
-  std::lock_guard lock(build_mutex_);
+  std::lock_guard lock(*build_mutex_);
   const std::shared_ptr<const Published> before = published();
   if (Full(*before->table)) return;
   std::vector<std::string> guard;
@@ -121,7 +124,7 @@ void FunctionState::Observe(absl::Span<const int64_t> symbols, bool may_wait) {
     const auto job = [this, values] {
       std::vector<VersionRequest> requests;
       {
-        std::lock_guard building(build_mutex_);
+        std::lock_guard building(*build_mutex_);
         requests = builder_->ProposeFor(values);
       }
       for (const VersionRequest& request : requests) BuildInBackground(request);
@@ -194,7 +197,7 @@ std::shared_ptr<const Published> FunctionState::published() const {
 }
 
 void FunctionState::WhileNothingBuilds(absl::FunctionRef<void()> ask) const {
-  std::lock_guard lock(build_mutex_);
+  std::lock_guard lock(*build_mutex_);
   ask();
 }
 

@@ -25,10 +25,12 @@ namespace lathe::rt {
 
 class FunctionState {
  public:
-  // `graph` is the optimised graph, kept for explain; `builder` makes versions of it.
+  // `graph` is the optimised graph, kept for explain; `builder` makes versions of it. Functions
+  // whose graphs share a DimContext share `build_mutex`; none: the function has its own.
   static absl::StatusOr<std::shared_ptr<FunctionState>> Make(
       std::shared_ptr<EngineState> engine, std::shared_ptr<const ir::Graph> graph,
-      std::unique_ptr<VersionBuilder> builder, const CompileOptions& options);
+      std::unique_ptr<VersionBuilder> builder, const CompileOptions& options,
+      std::shared_ptr<std::mutex> build_mutex = nullptr);
   ~FunctionState();  // drops builds that wait, waits for the one under way
 
   // Builds the generic version if there is none, and posts the others to the background thread.
@@ -38,6 +40,11 @@ class FunctionState {
   absl::Status CallInto(absl::Span<const Tensor> inputs, absl::Span<const Tensor> outputs,
                         ContextState& context);
   absl::StatusOr<std::vector<Tensor>> Call(absl::Span<const Tensor> inputs);
+  // The same in a context of the caller's.
+  absl::StatusOr<std::vector<Tensor>> CallIn(absl::Span<const Tensor> inputs,
+                                             ContextState& context);
+  // What a call checks of its inputs before it runs; leaves the context resolved.
+  absl::Status CheckInputs(absl::Span<const Tensor> inputs, ContextState& context) const;
   absl::Status Reserve(ContextState& context, const Sizes& sizes);
   // A value for every symbol, in order; checked against the declared and required facts.
   absl::StatusOr<std::vector<int64_t>> SymbolValues(const Sizes& sizes) const;
@@ -118,8 +125,8 @@ class FunctionState {
   std::vector<FactText> fact_texts_;
   CompileOptions options_;
 
-  mutable std::mutex
-      build_mutex_;  // one build at a time; guards up to the next blank line, as each below
+  // One build at a time; guards up to the next blank line, as each below.
+  std::shared_ptr<std::mutex> build_mutex_;
   std::unique_ptr<VersionBuilder> builder_;
   bool proposed_ = false;
 

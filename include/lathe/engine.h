@@ -25,6 +25,7 @@ class Program;  // lathe/trace.h
 namespace rt {
 class FunctionState;
 class ContextState;
+class StagedState;
 struct EngineState;
 }  // namespace rt
 
@@ -140,12 +141,16 @@ class Function {
   // it).
   absl::Status pin_version(const std::string& name) const;
 
-  // The state behind it, for the tools of this repository.
+  // The state behind it, for the tools of this repository: one of the two, the other is null.
   const std::shared_ptr<rt::FunctionState>& state() const { return state_; }
-  explicit Function(std::shared_ptr<rt::FunctionState> state) : state_(std::move(state)) {}
+  const std::shared_ptr<rt::StagedState>& staged_state() const { return staged_; }
+  explicit Function(std::shared_ptr<rt::FunctionState> state,
+                    std::shared_ptr<rt::StagedState> staged = nullptr)
+      : state_(std::move(state)), staged_(std::move(staged)) {}
 
  private:
   std::shared_ptr<rt::FunctionState> state_;
+  std::shared_ptr<rt::StagedState> staged_;  // of a program in stages
 };
 
 class Engine {

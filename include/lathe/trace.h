@@ -28,24 +28,31 @@ namespace lathe {
 
 namespace ir {
 class Graph;
+struct Staged;
 }  // namespace ir
 class TraceState;
 
-// A traced or parsed program, ready to compile. Move-only owner of its graph.
+// A traced or parsed program, ready to compile. Move-only owner of its graph, or of its stages if
+// later sizes or steps depend on data.
 class Program {
  public:
   explicit Program(std::unique_ptr<ir::Graph> graph);
+  explicit Program(std::unique_ptr<ir::Staged> staged);
   Program(Program&&) noexcept;
   Program& operator=(Program&&) noexcept;
   ~Program();
   // From the text form (docs/text_form.md).
   static absl::StatusOr<Program> parse(const std::string& text, const std::string& file = "");
   std::string to_string() const;
-  const ir::Graph& graph() const { return *graph_; }
+  bool is_staged() const { return staged_ != nullptr; }
+  const ir::Graph& graph() const { return *graph_; }     // unless is_staged()
+  const ir::Staged& staged() const { return *staged_; }  // if is_staged()
   std::unique_ptr<ir::Graph> release();
+  std::unique_ptr<ir::Staged> release_staged();
 
  private:
   std::unique_ptr<ir::Graph> graph_;
+  std::unique_ptr<ir::Staged> staged_;  // one of the two
 };
 
 using Loc = std::source_location;
