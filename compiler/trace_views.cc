@@ -45,6 +45,24 @@ Value pad(const Value& x, const std::vector<Dim>& low, const std::vector<Dim>& h
   });
 }
 
+Value windows(const Value& x, const std::vector<Dim>& sizes, const WindowOptions& options,
+              Loc loc) {
+  return TraceState::Op("windows", {&x, 1}, loc, [&](ir::Builder& b, const Ids& ids) {
+    ir::Attrs attrs;
+    attrs.sizes = sizes;
+    attrs.steps = options.strides;
+    attrs.dilations = options.dilations;
+    attrs.low = options.low;
+    attrs.high = options.high;
+    attrs.value = options.value;
+    if (attrs.steps.empty()) attrs.steps.assign(sizes.size(), 1);
+    if (attrs.dilations.empty()) attrs.dilations.assign(sizes.size(), 1);
+    if (attrs.low.empty()) attrs.low.assign(sizes.size(), 0);
+    if (attrs.high.empty()) attrs.high.assign(sizes.size(), 0);
+    return b.Create(Op::k_windows, ids, std::move(attrs));
+  });
+}
+
 Value concat(const std::vector<Value>& xs, int axis, Loc loc) {
   return TraceState::Op("concat", xs, loc, [&](ir::Builder& b, const Ids& ids) {
     ir::Attrs attrs;

@@ -231,6 +231,7 @@ class Binder {
         if (n.attrs.shape.has_value()) AddUses(v, *n.attrs.shape);
         AddUses(v, n.attrs.starts);
         AddUses(v, n.attrs.low);
+        AddUses(v, n.attrs.sizes);
         if (n.attrs.dim.has_value()) AddUses(v, {*n.attrs.dim});
         if (n.attrs.claim.has_value()) AddUses(v, {n.attrs.claim->lhs, n.attrs.claim->rhs});
       }

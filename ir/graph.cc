@@ -91,7 +91,7 @@ class Liveness {
     if (v < live_.size()) live_[v] = true;
   }
   bool MayFail(const Node& n) const {
-    if (Info(n.op).traits & kMayFail) return !GathersInside(n);
+    if (Info(n.op).traits & kMayFail) return !n.attrs.unchecked && !GathersInside(n);
     for (const Block& b : n.blocks) {
       for (ValueId v : b.nodes) {
         if (MayFail(graph_.node(v))) return true;

@@ -45,23 +45,30 @@ struct Attrs {
                                     // permute: source axis of each result axis
   std::optional<Shape> shape;       // broadcast, reshape, iota, random, (input, constant: own)
   std::vector<Dim> starts, limits;  // slice: begin (inclusive), end, already clamped to the extent
-  std::vector<int64_t> steps;       // slice: never 0; negative walks down from `starts`
-  std::vector<Dim> low, high;       // pad: elements added before and after each axis
-  std::optional<Dim> dim;           // size: the Dim whose value it is
-  std::optional<Claim> claim;       // if: the condition on sizes
-  std::optional<DType> dtype;       // cast, iota, random, size
-  std::optional<double> value;      // pad: the fill
-  std::optional<double> epsilon;    // norms
-  std::optional<double> scale;      // attention: factor of q.k
-  std::optional<int64_t> seed;      // random
-  std::string distribution;         // random: "uniform" in [0,1), "normal"
-  bool keep_dims = false;           // reductions
-  bool causal = false;              // attention, aligned bottom-right
-  bool empty_row_nan = false;       // attention: NaN instead of 0 for a row with nothing to see
-  std::string name;                 // input
-  std::optional<Shape> elements;    // input: symbols that its elements give, row-major
-  std::optional<Shape> offsets;     // input: the offsets of a ragged dim: {total, max} (ragged.h)
-  Tensor tensor;                    // constant
+  std::vector<int64_t> steps;  // slice: never 0; negative walks down from `starts`; windows: >= 1
+  std::vector<Dim> low, high;  // pad, windows: elements added before and after each axis
+  std::vector<Dim> sizes;      // windows: extent of a window along each of the last axes
+  std::vector<int64_t> dilations;  // windows: from one element of a window to the next, >= 1
+  std::optional<Dim> dim;          // size: the Dim whose value it is; check_index: the bound
+  std::optional<Claim> claim;      // if: the condition on sizes
+  std::optional<DType> dtype;      // cast, iota, random, size
+  std::optional<double> value;     // pad, windows: the fill
+  std::optional<double> epsilon;   // norms
+  std::optional<double> scale;     // attention: factor of q.k
+  std::optional<int64_t> seed;     // random
+  std::string distribution;        // random: "uniform" in [0,1), "normal"
+  std::string reduction;           // scatter: "" (the last wins), "add", "mul", "max", "min"
+  bool keep_dims = false;          // reductions
+  bool descending = false;         // argsort
+  bool exclusive = false;          // cumsum, cumprod: without the element itself
+  bool reverse = false;            // cumsum, cumprod: from the end
+  bool unchecked = false;          // gather: an index outside gives 0 instead of an error
+  bool causal = false;             // attention, aligned bottom-right
+  bool empty_row_nan = false;      // attention: NaN instead of 0 for a row with nothing to see
+  std::string name;                // input
+  std::optional<Shape> elements;   // input: symbols that its elements give, row-major
+  std::optional<Shape> offsets;    // input: the offsets of a ragged dim: {total, max} (ragged.h)
+  Tensor tensor;                   // constant
 };
 
 struct Block {

@@ -105,7 +105,8 @@ absl::Status CheckAttrs(const InferContext& c) {
   for (const AttrSpec& spec : info.attrs) {
     // Lists may rightly be empty at rank 0; the shape rule checks their length.
     const bool is_list = spec.name == "axes" || spec.name == "starts" || spec.name == "limits" ||
-                         spec.name == "steps" || spec.name == "low" || spec.name == "high";
+                         spec.name == "steps" || spec.name == "low" || spec.name == "high" ||
+                         spec.name == "sizes" || spec.name == "dilations";
     if (!spec.required || is_list || std::find(set.begin(), set.end(), spec.name) != set.end())
       continue;
     const absl::Status error = c.Error(
@@ -211,7 +212,7 @@ absl::Status CheckAttrDims(const InferContext& c) {
   std::vector<Dim> dims;
   for (const std::optional<Shape>* shape : {&a.shape, &a.elements, &a.offsets})
     if (*shape) dims.insert(dims.end(), (*shape)->begin(), (*shape)->end());
-  for (const std::vector<Dim>* list : {&a.starts, &a.limits, &a.low, &a.high})
+  for (const std::vector<Dim>* list : {&a.starts, &a.limits, &a.low, &a.high, &a.sizes})
     dims.insert(dims.end(), list->begin(), list->end());
   if (a.dim) dims.push_back(*a.dim);
   if (a.claim) dims.insert(dims.end(), {a.claim->lhs, a.claim->rhs});
@@ -237,6 +238,8 @@ std::vector<std::string_view> SetAttrs(const Attrs& a) {
   add(!a.steps.empty(), "steps");
   add(!a.low.empty(), "low");
   add(!a.high.empty(), "high");
+  add(!a.sizes.empty(), "sizes");
+  add(!a.dilations.empty(), "dilations");
   add(a.dim.has_value(), "dim");
   add(a.claim.has_value(), "claim");
   add(a.dtype.has_value(), "dtype");
@@ -245,7 +248,12 @@ std::vector<std::string_view> SetAttrs(const Attrs& a) {
   add(a.scale.has_value(), "scale");
   add(a.seed.has_value(), "seed");
   add(!a.distribution.empty(), "distribution");
+  add(!a.reduction.empty(), "reduction");
   add(a.keep_dims, "keep_dims");
+  add(a.descending, "descending");
+  add(a.exclusive, "exclusive");
+  add(a.reverse, "reverse");
+  add(a.unchecked, "unchecked");
   add(a.causal, "causal");
   add(a.empty_row_nan, "empty_row_nan");
   add(!a.name.empty(), "name");

@@ -17,8 +17,8 @@ constexpr std::string_view kWords[] = {
 
 std::vector<OpInfo> MakeTable() {
   std::vector<OpInfo> table(kNumOps);
-  for (auto rows : {SourceOps, ElementwiseOps, ViewOps, ReduceOps, ContractOps, CompositeOps,
-                    SegmentOps, ControlOps}) {
+  for (auto rows : {SourceOps, ElementwiseOps, ViewOps, WindowOps, SequentialOps, ReduceOps,
+                    ContractOps, CompositeOps, SegmentOps, ControlOps}) {
     for (OpInfo& row : rows()) {
       const size_t i = static_cast<size_t>(row.op);
       table[i] = std::move(row);

@@ -33,9 +33,10 @@ inline constexpr int kNumOps = 0
 enum class Emission : uint8_t {
   kSource,       // input, constant: a buffer; iota, size, random: computed per element
   kElementwise,  // one result element from the same element of each operand
-  kView,         // index map: broadcast reshape permute slice; piecewise: pad concat
-  kGather,       // index map through data
+  kView,         // index map: broadcast reshape permute slice; piecewise: pad concat windows
+  kGather,       // index map through data, and the check of such indices
   kReduction,    // row reduction
+  kSequential,   // walks elements in an order of its own: scatter, argsort, cumsum
   kSegment,      // walks rows of a ragged dim, whose ends its offsets give
   kContraction,  // matmul: GEMM
   kAttention,

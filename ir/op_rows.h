@@ -12,6 +12,8 @@ inline constexpr int kManyOperands = 1 << 20;  // concat
 std::vector<OpInfo> SourceOps();
 std::vector<OpInfo> ElementwiseOps();
 std::vector<OpInfo> ViewOps();
+std::vector<OpInfo> WindowOps();
+std::vector<OpInfo> SequentialOps();
 std::vector<OpInfo> ReduceOps();
 std::vector<OpInfo> ContractOps();
 std::vector<OpInfo> CompositeOps();

@@ -16,6 +16,7 @@ constexpr Family kFamilies[] = {
     {Emission::kElementwise, "Elementwise"},
     {Emission::kView, "Views and data movement"},
     {Emission::kGather, "Gather"},
+    {Emission::kSequential, "Orders along an axis"},
     {Emission::kReduction, "Reductions"},
     {Emission::kSegment, "Ragged dims"},
     {Emission::kContraction, "Matrix products"},

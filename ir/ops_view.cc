@@ -298,14 +298,16 @@ std::vector<OpInfo> ViewOps() {
       {.op = Op::k_gather,
        .min_operands = 2,
        .max_operands = 2,
-       .attrs = {{"axis"}},
+       .attrs = {{"axis"}, {"unchecked", false}},
        .traits = kMayFail,
        .emission = Emission::kGather,
        .infer = InferGather,
        .evaluate = Eval_gather,
        .doc =
            "Takes slices of operand 0 along `axis` at the indices of operand 1 (numpy's take); a "
-           "negative index counts from the end, one out of range is an error.",
+           "negative index counts from the end, one out of range is an error. `unchecked`: an "
+           "index "
+           "outside, negative ones included, gives 0.",
        .example = "y = gather(x, k, axis=0)"},
   };
   for (OpInfo& op : ops) {

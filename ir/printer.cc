@@ -115,7 +115,7 @@ class Printer {
         if (shape->has_value()) AddSymbols(**shape);
       if (a.dim.has_value()) AddSymbols(*a.dim);
       if (a.claim.has_value()) AddSymbols(Shape{a.claim->lhs, a.claim->rhs});
-      for (const auto* list : {&a.starts, &a.limits, &a.low, &a.high}) AddSymbols(*list);
+      for (const auto* list : {&a.starts, &a.limits, &a.low, &a.high, &a.sizes}) AddSymbols(*list);
       for (const Block& side : n.blocks) AddSymbols(side);
     }
   }

@@ -13,18 +13,24 @@
 namespace lathe::ir {
 namespace {
 
-// Extents that inputs index, by input: those of the gathers and embeddings that read them as
-// indices.
+// Extents that inputs index, by input: those of the ops that read them as indices.
 absl::flat_hash_map<ValueId, int64_t> IndexedExtents(const Graph& graph,
                                                      absl::Span<const int64_t> sizes) {
   absl::flat_hash_map<ValueId, int64_t> extents;
+  const auto add = [&](ValueId indices, Dim d) {
+    const int64_t extent = dim::Evaluate(d, sizes).value_or(0);
+    auto [it, fresh] = extents.try_emplace(indices, extent);
+    if (!fresh) it->second = std::min(it->second, extent);
+  };
   for (ValueId v = 0; v < graph.num_nodes(); ++v) {
     const Node& n = graph.node(v);
-    if ((n.op != Op::k_gather && n.op != Op::k_embedding) || n.operands.size() != 2) continue;
+    if (n.op == Op::k_check_index && n.operands.size() == 1 && n.attrs.dim)
+      add(n.operands[0], *n.attrs.dim);
+    const bool elements = n.op == Op::k_scatter && n.operands.size() == 3;
+    const bool slices = n.op == Op::k_gather || n.op == Op::k_embedding;
+    if (!elements && (!slices || n.operands.size() != 2)) continue;
     const size_t axis = n.op == Op::k_gather ? static_cast<size_t>(n.attrs.axis.value_or(0)) : 0;
-    const int64_t extent = dim::Evaluate(graph.type(n.operands[0]).shape[axis], sizes).value_or(0);
-    auto [it, fresh] = extents.try_emplace(n.operands[1], extent);
-    if (!fresh) it->second = std::min(it->second, extent);
+    add(n.operands[1], graph.type(n.operands[0]).shape[axis]);
   }
   return extents;
 }

@@ -1,73 +1,18 @@
 #include "ir/samples.h"
 
-#include <functional>
 #include <limits>
 
-#include "ir/builder.h"
+#include "ir/samples_internal.h"
 #include "ir/visit_dtype.h"
 
 namespace lathe::ir {
 namespace {
 
-// Builds one sample. After an error every further call does nothing, and the sample keeps it.
-class Maker {
- public:
-  Maker(const SampleOptions& options, std::string label) : options_(options), b_(&sample_.graph) {
-    sample_.label = std::move(label);
-  }
-
-  // The dim of a slot.
-  Dim D(int slot) {
-    sample_.used_slots |= 1u << slot;
-    const size_t index = static_cast<size_t>(slot);
-    if ((options_.symbolic >> slot & 1) == 0)
-      return index < options_.extents.size() ? options_.extents[index] : 1;
-    const std::string name(1, static_cast<char>('a' + slot));
-    const int known = sample_.graph.dims()->num_symbols();
-    const Dim symbol = sample_.graph.dims()->Symbol(name);
-    if (sample_.graph.dims()->num_symbols() > known) {
-      sample_.symbols.push_back(name);
-      sample_.slots.push_back(slot);
-    }
-    return symbol;
-  }
-
-  ValueId In(DType dtype, Shape shape) {
-    const std::string name(1, static_cast<char>('p' + sample_.graph.inputs.size()));
-    return Keep([&] { return b_.Input(name, {dtype, std::move(shape)}); });
-  }
-  ValueId Make(Op op, std::vector<ValueId> operands, Attrs attrs = {}) {
-    return Keep([&] { return b_.Create(op, std::move(operands), std::move(attrs)); });
-  }
-  ValueId Elementwise(Op op, std::vector<ValueId> operands) {
-    return Keep([&] { return b_.Elementwise(op, std::move(operands)); });
-  }
-  ValueId Keep(const std::function<absl::StatusOr<ValueId>()>& make) {
-    if (!sample_.status.ok()) return kNoValue;
-    absl::StatusOr<ValueId> v = make();
-    if (v.ok()) return *v;
-    sample_.status = v.status();
-    return kNoValue;
-  }
-  Builder& builder() { return b_; }
-
-  OpSample Finish(ValueId result) {
-    if (sample_.status.ok()) sample_.status = b_.Output("out", result);
-    return std::move(sample_);
-  }
-
- private:
-  const SampleOptions& options_;
-  OpSample sample_;
-  Builder b_;
-};
-
-// One sample's recipe: makes inputs and the op, returns the result.
-struct Recipe {
-  std::string label;
-  std::function<ValueId(Maker&)> make;
-};
-using Recipes = std::vector<Recipe>;
+using samples::Maker;
+using samples::Recipe;
+using samples::Recipes;
+using samples::SequentialRecipes;
+using samples::WindowRecipes;
 
 Recipes Unary(Op op, DType t) {
   return {
@@ -303,9 +248,15 @@ Recipes Gather(DType t) {
              const ValueId x = m.In(t, {m.D(0), m.D(1)});
              return m.Make(Op::k_gather, {x, m.In(i64, {m.D(2)})}, {.axis = 0});
            }},
-          {"columns by a matrix of i32", [=](Maker& m) {
+          {"columns by a matrix of i32",
+           [=](Maker& m) {
              const ValueId x = m.In(t, {m.D(0), m.D(1)});
              return m.Make(Op::k_gather, {x, m.In(i32, {m.D(2), 2})}, {.axis = 1});
+           }},
+          {"elements at any index, unchecked", [=](Maker& m) {
+             const ValueId x = m.In(t, {m.D(0)});
+             return m.Make(Op::k_gather, {x, m.In(i64, {m.D(1), m.D(2)})},
+                           {.axis = 0, .unchecked = true});
            }}};
 }
 
@@ -504,6 +455,14 @@ Recipes RecipesOf(Op op, DType t) {
       return Concat(t);
     case Op::k_gather:
       return Gather(t);
+    case Op::k_windows:
+      return WindowRecipes(t);
+    case Op::k_check_index:
+    case Op::k_scatter:
+    case Op::k_argsort:
+    case Op::k_cumsum:
+    case Op::k_cumprod:
+      return SequentialRecipes(op, t);
     case Op::k_matmul:
       return MatMul(t);
     case Op::k_attention:

@@ -44,7 +44,7 @@ std::vector<OpSample> SamplesOf(Op op, DType dtype, const SampleOptions& options
 // Inputs in call order for the given sizes by SymbolId; equal arguments give equal inputs. With
 // `integer_valued`, floats are whole numbers so small that sums and short products are exact in any
 // order; otherwise normal numbers with zeros, denormals and large ones among them, and integers
-// with the ends of their range among them. Inputs that index a gather or an embedding are valid
+// with the ends of their range among them. Inputs that index (a gather, a scatter, ..) are valid
 // indices, negative ones included (0 where there is nothing to index). A tensor that can't exist
 // isn't ok().
 std::vector<Tensor> SampleInputs(const Graph& graph, absl::Span<const int64_t> sizes, uint64_t seed,

@@ -23,6 +23,7 @@ std::vector<bool> UsedSymbols(const Graph& graph) {
       use_all(n.attrs.limits);
       use_all(n.attrs.low);
       use_all(n.attrs.high);
+      use_all(n.attrs.sizes);
       if (n.attrs.dim) use(*n.attrs.dim);
       if (n.attrs.claim) {
         use(n.attrs.claim->lhs);

@@ -24,7 +24,8 @@ void ForEachDim(const Graph& graph, const Node& n, const Use& use) {
     if (!*shape) continue;
     for (Dim d : **shape) use(d);
   }
-  for (const auto* list : {&n.attrs.starts, &n.attrs.limits, &n.attrs.low, &n.attrs.high}) {
+  for (const auto* list :
+       {&n.attrs.starts, &n.attrs.limits, &n.attrs.low, &n.attrs.high, &n.attrs.sizes}) {
     for (Dim d : *list) use(d);
   }
   if (n.attrs.dim) use(*n.attrs.dim);
@@ -158,7 +159,8 @@ class Extractor {
     for (ValueId v : n.operands) operands.push_back(copies_[v]);
     ir::Attrs attrs = n.attrs;
     if (attrs.shape) attrs.shape = Copy(*attrs.shape);
-    for (auto* list : {&attrs.starts, &attrs.limits, &attrs.low, &attrs.high}) *list = Copy(*list);
+    for (auto* list : {&attrs.starts, &attrs.limits, &attrs.low, &attrs.high, &attrs.sizes})
+      *list = Copy(*list);
     if (attrs.dim) attrs.dim = Copy(*attrs.dim);
     return builder_.Create(n.op, std::move(operands), std::move(attrs));
   }

@@ -22,11 +22,12 @@ int64_t LargestIndex(const ir::Graph& graph, const std::vector<int64_t>& symbols
   int64_t largest = kLargestInteger;
   for (ir::ValueId v = 0; v < graph.num_nodes(); ++v) {
     const ir::Node& n = graph.node(v);
-    if (n.op != ir::Op::k_gather && n.op != ir::Op::k_embedding) continue;
+    const bool checks = n.op == ir::Op::k_check_index;
+    if (n.op != ir::Op::k_gather && n.op != ir::Op::k_embedding && !checks) continue;
     const size_t axis =
         n.op == ir::Op::k_gather ? static_cast<size_t>(n.attrs.axis.value_or(0)) : 0;
     const absl::StatusOr<int64_t> rows =
-        dim::Evaluate(graph.type(n.operands[0]).shape[axis], symbols);
+        dim::Evaluate(checks ? *n.attrs.dim : graph.type(n.operands[0]).shape[axis], symbols);
     if (rows.ok()) largest = std::min(largest, *rows - 1);
   }
   return std::max<int64_t>(largest, 0);

@@ -1,6 +1,7 @@
 #include "codegen/llvm/memory_ops.h"
 
 #include <numeric>
+#include <vector>
 
 #include "llvm/IR/DerivedTypes.h"
 #include "llvm/IR/Function.h"
@@ -75,6 +76,16 @@ Value* MemoryOps::LoadLanes(const PartAccess& a) {
   return FromMemory(a, v);
 }
 
+Value* MemoryOps::LoadEverySecond(const PartAccess& a) {
+  // Two vectors that overlap in one element end with the last lane, not behind it.
+  Value* high_address = b_.CreateGEP(types_.Memory(a.dtype), a.address, b_.getInt64(a.lanes - 1));
+  Value* low = LoadContiguous(a, a.address);
+  Value* high = LoadContiguous(a, high_address);
+  std::vector<int> from;
+  for (int l = 0; l < a.lanes; ++l) from.push_back(2 * l < a.lanes ? 2 * l : 2 * l + 1);
+  return b_.CreateShuffleVector(low, high, from);
+}
+
 Value* MemoryOps::LoadSplat(const PartAccess& a) {
   Value* v = FromMemory(a, LoadElement(a, types_.Memory(a.dtype), a.address));
   return b_.CreateVectorSplat(static_cast<unsigned>(a.lanes), v);
@@ -99,6 +110,8 @@ Value* MemoryOps::Load(const PartAccess& a) {
       Value* first = b_.CreateGEP(types_.Memory(a.dtype), a.address, b_.getInt64(1 - a.lanes));
       return b_.CreateVectorReverse(LoadContiguous(a, first));
     }
+    case 2:
+      return a.invariant ? LoadEverySecond(a) : LoadLanes(a);
     default:
       return LoadLanes(a);
   }

@@ -41,6 +41,7 @@ class MemoryOps {
   llvm::Value* LaneAddress(const PartAccess& a, llvm::Value* lane);
   llvm::Value* LoadContiguous(const PartAccess& a, llvm::Value* address);
   llvm::Value* LoadLanes(const PartAccess& a);
+  llvm::Value* LoadEverySecond(const PartAccess& a);
   llvm::Value* LoadSplat(const PartAccess& a);
   llvm::Value* LoadMasked(const PartAccess& a);
   llvm::Value* LoadMaskedScalar(const PartAccess& a);

@@ -90,10 +90,17 @@ Reg ElementEmitter::Compute(ValueId v, const Coords& coords) {
       return Emit(n.operands[0], OperandCoords(graph(), v, coords, scope_.map(), scope_.joins()));
     case Op::k_pad:
       return EmitPad(n, coords);
+    case Op::k_windows:
+      return EmitWindows(v, coords);
     case Op::k_concat:
       return EmitConcat(n, coords);
     case Op::k_gather:
       return EmitGather(v, coords);
+    case Op::k_check_index: {
+      const Reg index =
+          EmitCheckedIndex("check_index", n.operands[0], coords, scope_.Map(*n.attrs.dim));
+      return b().Cast(index, n.type.dtype);
+    }
     case Op::k_matmul:
       return EmitMatMul(n, coords);
     case Op::k_attention:
@@ -262,8 +269,40 @@ Reg ElementEmitter::EmitGather(ValueId v, const Coords& coords) {
   const size_t axis = static_cast<size_t>(*n.attrs.axis);
   const size_t index_rank = graph().type(n.operands[1]).shape.size();
   const Coords index_coords(coords.begin() + axis, coords.begin() + axis + index_rank);
-  const Reg index = b().Cast(Emit(n.operands[1], index_coords), i64);
   const Dim extent = scope_.Map(data.shape[axis]);
+  const Reg outer = predicate_;
+  Reg row;
+  if (n.attrs.unchecked) {
+    row = b().Cast(Emit(n.operands[1], index_coords), i64);
+    const Reg inside = And(b().Bin(KOp::kGe, row, b().Int({i64, 1}, 0)),
+                           b().Bin(KOp::kLt, row, b().Index(extent)));
+    predicate_ = And(predicate_, inside);
+  } else {
+    row = EmitCheckedIndex("gather", n.operands[1], index_coords, extent);
+  }
+  const bool vector = b().type(row).lanes > 1;
+  Coords at(coords.begin(), coords.begin() + axis);
+  at.push_back(vector ? Dim(0) : b().Bind("row", row));
+  at.insert(at.end(), coords.begin() + axis + index_rank, coords.end());
+  const Shape shape = scope_.MapShape(data.shape);
+  const Dim flat = FlatIndex(shape, at);
+  const int buffer = scope_.FlatInput(n.operands[0]);
+  Reg r;
+  if (vector) {
+    const Dim stride = Volume({shape.begin() + axis + 1, shape.end()});
+    const Reg position =
+        b().Bin(KOp::kAdd, DimValue(flat), b().Bin(KOp::kMul, row, b().Index(stride)));
+    r = b().Gather(buffer, position, And(axis_.mask, predicate_));
+  } else {
+    r = LoadAt(buffer, flat);
+  }
+  predicate_ = outer;
+  return r;
+}
+
+Reg ElementEmitter::EmitCheckedIndex(const std::string& op, ValueId indices,
+                                     const Coords& index_coords, Dim extent) {
+  const Reg index = b().Cast(Emit(indices, index_coords), i64);
   const Reg bound = b().Index(extent), zero = b().Int({i64, 1}, 0);
   const Reg wrapped =
       b().Select(b().Bin(KOp::kLt, index, zero), b().Bin(KOp::kAdd, index, bound), index);
@@ -273,26 +312,13 @@ Reg ElementEmitter::EmitGather(ValueId v, const Coords& coords) {
                      ? b().Any(predicate_)
                      : predicate_);
   if (vector) bad = And(bad, axis_.mask);
-  EmitGatherFailure(v, index_coords, bad, index);
-
-  Coords at(coords.begin(), coords.begin() + axis);
-  at.push_back(vector ? Dim(0) : b().Bind("row", wrapped));
-  at.insert(at.end(), coords.begin() + axis + index_rank, coords.end());
-  const Shape shape = scope_.MapShape(data.shape);
-  const Dim flat = FlatIndex(shape, at);
-  const int buffer = scope_.Input(n.operands[0]);
-  if (!vector) return LoadAt(buffer, flat);
-  const Dim stride = Volume({shape.begin() + axis + 1, shape.end()});
-  const Reg position =
-      b().Bin(KOp::kAdd, DimValue(flat), b().Bin(KOp::kMul, wrapped, b().Index(stride)));
-  return b().Gather(buffer, position, And(axis_.mask, predicate_));
+  EmitIndexFailure(op + ": index out of range", indices, index_coords, extent, bad, index);
+  return wrapped;
 }
 
-void ElementEmitter::EmitGatherFailure(ValueId v, const Coords& index_coords, Reg bad, Reg index) {
-  const Node& n = graph().node(v);
-  const Shape shape = scope_.MapShape(graph().type(n.operands[1]).shape);
-  const Dim extent = scope_.Map(graph().type(n.operands[0]).shape[*n.attrs.axis]);
-  const std::string text = "gather: index out of range";
+void ElementEmitter::EmitIndexFailure(const std::string& text, ValueId indices,
+                                      const Coords& index_coords, Dim extent, Reg bad, Reg index) {
+  const Shape shape = scope_.MapShape(graph().type(indices).shape);
   if (b().type(bad).lanes == 1) {
     const Dim position = FlatIndex(shape, index_coords);
     const bool scalar_position = !Varies(position);
@@ -308,7 +334,7 @@ void ElementEmitter::EmitGatherFailure(ValueId v, const Coords& index_coords, Re
       for (Dim d : index_coords)
         one.push_back(dim::Substitute(d, {{axis_.symbol, here}}, b().dims()));
       ElementEmitter scalar(scope_, VectorAxis{});
-      const Reg i = b().Cast(scalar.Emit(n.operands[1], one), i64);
+      const Reg i = b().Cast(scalar.Emit(indices, one), i64);
       const Reg low = b().Bin(KOp::kLt, i, b().Index(Dim(0) - extent));
       const Reg high = b().Bin(KOp::kGe, i, b().Index(extent));
       b().If(b().Bin(KOp::kOr, low, high),

@@ -6,6 +6,7 @@
 //   ElementEmitter e(scope, VectorAxis{symbol of j, 32, mask});
 //   Reg r = e.Emit(v, {i, j});     // lanes j, j+1, ..; scalar if nothing depends on j
 #include <functional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -65,10 +66,15 @@ class ElementEmitter {
 
   kernel::Reg EmitScalarConstant(const ir::Node& n);
   kernel::Reg EmitPad(const ir::Node& n, const Coords& coords);
+  kernel::Reg EmitWindows(ir::ValueId v, const Coords& coords);
   kernel::Reg EmitConcat(const ir::Node& n, const Coords& coords);
   kernel::Reg EmitGather(ir::ValueId v, const Coords& coords);
-  void EmitGatherFailure(ir::ValueId v, const Coords& index_coords, kernel::Reg bad,
-                         kernel::Reg index);
+  // An index (i64) into `extent` elements, counted from the start; code that fails if it is out of
+  // range.
+  kernel::Reg EmitCheckedIndex(const std::string& op, ir::ValueId indices,
+                               const Coords& index_coords, Dim extent);
+  void EmitIndexFailure(const std::string& text, ir::ValueId indices, const Coords& index_coords,
+                        Dim extent, kernel::Reg bad, kernel::Reg index);
   kernel::Reg EmitRandom(const ir::Node& n, const Coords& coords);
   kernel::Reg EmitMatMul(const ir::Node& n, const Coords& coords);
   kernel::Reg EmitAttention(const ir::Node& n, const Coords& coords);
@@ -76,11 +82,16 @@ class ElementEmitter {
   kernel::Reg EmitSegmentReduction(const ir::Node& n, const Coords& coords);
   kernel::Reg EmitToPadded(const ir::Node& n, const Coords& coords);
   kernel::Reg EmitArgmax(const ir::Node& n, const Coords& coords);
-  Coords ReductionCoords(const ir::Node& n, const Coords& coords) const;
   // `v` at `coords`, touching memory only where `condition` (bool; kNoReg: everywhere) holds.
   kernel::Reg EmitWhere(kernel::Reg condition, ir::ValueId v, const Coords& coords);
   kernel::Reg And(kernel::Reg a, kernel::Reg b);  // kNoReg: true
   kernel::Reg Compare(kernel::KOp op, Dim d, Dim bound);
+  // The same with bounds that don't vary; lane numbers are compared instead where that serves.
+  kernel::Reg AtLeast(Dim d, Dim bound);
+  kernel::Reg Below(Dim d, Dim bound);
+  // Whether 0 <= d < extent for all lanes that exist, as a scalar; kNoReg where a mask serves
+  // better.
+  kernel::Reg AllInside(Dim d, Dim extent, DType dtype);
   bool Varies(Dim d) const { return axis_.lanes > 1 && dim::DependsOn(d, axis_.symbol); }
   bool Varies(const Coords& coords) const;
   kernel::KernelBuilder& b() { return scope_.b(); }

@@ -16,6 +16,12 @@ using kernel::KOp;
 using kernel::KType;
 using kernel::Reg;
 
+namespace {
+
+constexpr int64_t kMaxTaps = 16;  // of a window that are written out instead of looped over
+
+}  // namespace
+
 Reg ElementEmitter::EmitMatMul(const Node& n, const Coords& coords) {
   const ir::ValueType& lhs = graph().type(n.operands[0]);
   const ir::ValueType& rhs = graph().type(n.operands[1]);
@@ -95,37 +101,42 @@ Reg ElementEmitter::EmitAttention(const Node& n, const Coords& coords) {
                     b().Float({type.dtype, 1}, empty), b().Bin(KOp::kDiv, b().Get(sum), all));
 }
 
-Coords ElementEmitter::ReductionCoords(const Node& n, const Coords& coords) const {
-  const size_t rank = graph().type(n.operands[0]).shape.size();
-  if (n.attrs.keep_dims) return coords;
-  const std::vector<int64_t> axes = ReducedAxes(n);
-  Coords full(rank, Dim(0));
-  size_t next = 0;
-  for (size_t i = 0; i < rank; ++i)
-    if (std::find(axes.begin(), axes.end(), static_cast<int64_t>(i)) == axes.end())
-      full[i] = coords[next++];
-  return full;
-}
-
 Reg ElementEmitter::EmitReduction(ValueId v, const Coords& coords) {
   const Node& n = graph().node(v);
   const std::vector<int64_t> axes = ReducedAxes(n);
   const Shape shape = scope_.MapShape(graph().type(n.operands[0]).shape);
   const KType type{n.type.dtype, Varies(coords) ? axis_.lanes : 1};
   const int acc = b().Var(ReductionIdentity(b(), n.op, type));
-  Coords at = ReductionCoords(n, coords);
-  // Nested loops over the reduced axes; rank is bounded.
+  Coords at = UnreducedCoords(graph(), n, coords);
+  // Nested loops over the reduced axes; rank is bounded. The taps of a window are written out.
+  size_t written_out = axes.size();
+  if (IsWindowReduction(graph(), v)) {
+    int64_t taps = 1;
+    while (written_out > 0) {
+      const Dim extent = shape[static_cast<size_t>(axes[written_out - 1])];
+      if (!extent.is_constant() || extent.constant() * taps > kMaxTaps) break;
+      taps *= extent.constant();
+      --written_out;
+    }
+  }
   std::function<void(size_t)> loop = [&](size_t depth) {
     if (depth == axes.size()) {
-      Open();
       b().Set(acc, b().Bin(ReductionOp(n.op), b().Get(acc), Emit(n.operands[0], at)));
-      Close();
       return;
     }
     const size_t axis = static_cast<size_t>(axes[depth]);
+    if (depth >= written_out) {
+      for (int64_t i = 0; i < shape[axis].constant(); ++i) {
+        at[axis] = i;
+        loop(depth + 1);
+      }
+      return;
+    }
     b().For("r", 0, shape[axis], 1, [&](Dim i) {
+      Open();
       at[axis] = i;
       loop(depth + 1);
+      Close();
     });
   };
   loop(0);
@@ -138,7 +149,7 @@ Reg ElementEmitter::EmitArgmax(const Node& n, const Coords& coords) {
   const size_t axis = static_cast<size_t>(*n.attrs.axis);
   const ir::ValueType& operand = graph().type(n.operands[0]);
   const int lanes = Varies(coords) ? axis_.lanes : 1;
-  Coords at = ReductionCoords(n, coords);
+  Coords at = UnreducedCoords(graph(), n, coords);
   at[axis] = 0;
   const int best = b().Var(b().Splat(Emit(n.operands[0], at), lanes));
   const int index = b().Var(b().Int({i64, lanes}, 0));

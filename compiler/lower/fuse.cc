@@ -18,8 +18,9 @@ using ir::Node;
 using ir::Op;
 using ir::ValueId;
 
-constexpr int kMaxMembers = 24;  // of a group
-constexpr int kMaxInlined = 24;  // values computed inside one group from outside it
+constexpr int kMaxMembers = 24;   // of a group
+constexpr int kMaxInlined = 24;   // values computed inside one group from outside it
+constexpr int kMaxSearched = 16;  // values behind a reduction among which windows are looked for
 constexpr int kNone = -1, kMany = -2;
 
 // Ops that may be computed again for every element of a broadcast behind them.
@@ -42,6 +43,27 @@ bool IsCheap(Op op) {
   }
 }
 
+// How many of the last axes of `v` are those of windows: of a `windows` that elementwise ops, and
+// reshapes of these axes alone, lie upon. Looks at `budget` values at most.
+size_t WindowAxes(const Graph& graph, ValueId v, int* budget) {
+  const Node& n = graph.node(v);
+  if (--*budget < 0) return 0;
+  if (n.op == Op::k_windows) return n.attrs.sizes.size();
+  if (n.op == Op::k_reshape) {
+    const Shape &from = graph.type(n.operands[0]).shape, &to = n.type.shape;
+    const size_t axes = WindowAxes(graph, n.operands[0], budget), rest = from.size() - axes;
+    const bool same =
+        axes > 0 && to.size() > rest &&
+        std::equal(from.begin(), from.begin() + static_cast<int64_t>(rest), to.begin());
+    return same ? to.size() - rest : 0;
+  }
+  size_t most = 0;
+  if (ir::Info(n.op).emission != Emission::kElementwise) return most;
+  for (ValueId o : n.operands)
+    if (graph.type(o).shape == n.type.shape) most = std::max(most, WindowAxes(graph, o, budget));
+  return most;
+}
+
 class Fuser {
  public:
   Fuser(const Graph& graph, FusionPlan* plan)
@@ -53,6 +75,7 @@ class Fuser {
         consumer_(graph.num_nodes(), kNone),
         block_of_(graph.num_nodes(), kNone),
         repeated_(graph.num_nodes(), false),
+        ends_in_place_(graph.num_nodes(), false),
         partly_(graph.num_nodes(), false) {}
 
   // Nesting is bounded by kMaxBlockDepth.
@@ -211,21 +234,34 @@ class Fuser {
                    : plan_->buffered[v] ? kPointwise + static_cast<int>(v)
                                         : consumer_[v];
     consumer_[o] = consumer_[o] == kNone || consumer_[o] == by ? by : kMany;
-    const bool expanding = n.op == Op::k_broadcast && g == kNone;
+    const bool expanding = (n.op == Op::k_broadcast || n.op == Op::k_windows) && g == kNone;
     if (expanding || (repeated_[v] && g == kNone && !plan_->buffered[v])) repeated_[o] = true;
     if (g != kNone && group(g).anchor == v) {
       if (group(g).kind == GroupKind::kGemm) Need(UnderReshapes(o));
       if (group(g).kind == GroupKind::kAttention) Need(UnderStridedViews(o));
     }
     // Read more than once an element, or at indices that data decides.
-    const bool contracts =
-        g == kNone && (n.op == Op::k_matmul || n.op == Op::k_attention || IsReduction(n.op));
+    const bool contracts = g == kNone && (n.op == Op::k_matmul || n.op == Op::k_attention ||
+                                          (IsReduction(n.op) && !IsWindowReduction(graph_, v)));
     if (n.op == Op::k_gather && k == 1 && !ReadsEveryIndex(graph_, v)) NeedFromOutside(o);
-    if (n.op == Op::k_slice || (n.op == Op::k_gather && k == 0)) partly_[o] = true;
+    if (n.op == Op::k_slice || n.op == Op::k_windows || (n.op == Op::k_gather && k == 0))
+      partly_[o] = true;
     if (IsView(n.op) && partly_[v] && !plan_->buffered[v]) partly_[o] = true;
-    if ((n.op == Op::k_gather && k == 0) || (contracts && !IsView(node(o).op))) Need(o);
+    if (n.op == Op::k_gather && k == 0) Need(UnderReshapes(o));
+    if (contracts && !IsView(node(o).op)) Need(o);
+    // A product reads what lies under its operand's views once a row or column.
+    if (contracts && !IsReduction(n.op)) repeated_[o] = true;
+    // Windows overlap: what is computed for them is computed once.
+    const Emission under = ir::Info(node(o).op).emission;
+    if (n.op == Op::k_windows && under == Emission::kElementwise && !IsSingle(o)) Need(o);
+    // A reduction of windows ends with what is computed from it alone.
+    if (g == kNone && uses_[o] == 1 && ir::Info(n.op).emission == Emission::kElementwise &&
+        n.type.shape == graph_.type(o).shape)
+      ends_in_place_[o] = true;
     // Its rows begin where the offsets say: nothing composes with that.
-    if (ir::Info(n.op).emission == Emission::kSegment) NeedFromOutside(o);
+    const Emission by_itself = ir::Info(n.op).emission;
+    if (by_itself == Emission::kSegment) NeedFromOutside(o);
+    if (by_itself == Emission::kSequential) NeedFromOutside(UnderReshapes(o));
   }
 
   ValueId UnderReshapes(ValueId v) const {
@@ -244,13 +280,15 @@ class Fuser {
   bool CanInline(ValueId v) {
     const Node& n = node(v);
     const int by = consumer_[v];
-    const bool index_only = IsView(n.op) || n.op == Op::k_iota || n.op == Op::k_size;
+    const bool index_only =
+        IsView(n.op) || n.op == Op::k_iota || n.op == Op::k_size || n.op == Op::k_windows;
     const Emission emission = ir::Info(n.op).emission;
     const bool light = index_only || emission == Emission::kElementwise || n.op == Op::k_pad ||
-                       n.op == Op::k_concat || n.op == Op::k_gather || n.op == Op::k_random;
+                       n.op == Op::k_concat || n.op == Op::k_gather || n.op == Op::k_random ||
+                       (ends_in_place_[v] && IsWindowReduction(graph_, v));
     if (!light) return false;
     // A gather may fail: all of it is computed, whoever needs how much.
-    if (n.op == Op::k_gather && (by == kNone || partly_[v])) return false;
+    if (n.op == Op::k_gather && !n.attrs.unchecked && (by == kNone || partly_[v])) return false;
     if (!index_only && by == kMany && !IsSingle(v)) return false;
     if (!index_only && repeated_[v] && !IsCheap(n.op) && !IsSingle(v)) return false;
     return ++inlined_[by] <= kMaxInlined;
@@ -348,7 +386,9 @@ class Fuser {
       plan_->items.push_back({FusedItem::kEndIf, -1, v});
     } else if (plan_->buffered[v] && n.op != Op::k_input && n.op != Op::k_constant) {
       Group single;
-      if (ir::Info(n.op).emission == Emission::kSegment) single.kind = GroupKind::kSegment;
+      const Emission emission = ir::Info(n.op).emission;
+      if (emission == Emission::kSegment) single.kind = GroupKind::kSegment;
+      if (emission == Emission::kSequential) single.kind = GroupKind::kSequential;
       single.anchor = v;
       single.members = single.outputs = {v};
       AddGroup(std::move(single));
@@ -366,8 +406,9 @@ class Fuser {
   FusionPlan* plan_;
   const std::vector<int> uses_;
   std::vector<int> group_of_, ready_, consumer_, block_of_;
-  std::vector<bool> repeated_;  // a broadcast reads its elements more than once
-  std::vector<bool> partly_;    // a slice or a gather may leave some of its elements unread
+  std::vector<bool> repeated_;       // a broadcast reads its elements more than once
+  std::vector<bool> ends_in_place_;  // its only use is elementwise
+  std::vector<bool> partly_;         // a slice or a gather may leave some of its elements unread
   absl::flat_hash_map<ValueId, bool> emitted_;
   absl::flat_hash_map<int, int> inlined_;  // by consumer
   std::vector<Building> building_;
@@ -388,6 +429,8 @@ const char* Name(GroupKind kind) {
       return "attention";
     case GroupKind::kSegment:
       return "segment";
+    case GroupKind::kSequential:
+      return "sequential";
     case GroupKind::kIndexCheck:
       return "index check";
   }
@@ -414,7 +457,23 @@ bool IsRowReduction(const Graph& graph, ValueId v) {
   const Node& n = graph.node(v);
   if (!IsReduction(n.op)) return false;
   const std::vector<int64_t> axes = ReducedAxes(n);
-  return !axes.empty() && axes.back() == graph.type(n.operands[0]).rank() - 1;
+  return !axes.empty() && axes.back() == graph.type(n.operands[0]).rank() - 1 &&
+         !IsWindowReduction(graph, v);
+}
+
+bool IsWindowReduction(const Graph& graph, ValueId v) {
+  const Node& n = graph.node(v);
+  if (!IsReduction(n.op)) return false;
+  int budget = kMaxSearched;
+  const size_t window_axes = WindowAxes(graph, n.operands[0], &budget);
+  const std::vector<int64_t> axes = ReducedAxes(n);
+  const size_t rank = graph.type(n.operands[0]).shape.size();
+  if (window_axes == 0 || axes.size() < window_axes) return false;
+  // All of the windows' axes, and not the positions along the last one.
+  for (size_t i = 0; i < window_axes; ++i)
+    if (axes[axes.size() - 1 - i] != static_cast<int64_t>(rank - 1 - i)) return false;
+  const int64_t last_position = static_cast<int64_t>(rank - window_axes) - 1;
+  return std::find(axes.begin(), axes.end(), last_position) == axes.end();
 }
 
 bool AreTrailing(const std::vector<int64_t>& axes, size_t rank) {
@@ -425,6 +484,7 @@ bool AreTrailing(const std::vector<int64_t>& axes, size_t rank) {
 
 bool ReadsEveryIndex(const Graph& graph, ValueId gather) {
   const Node& n = graph.node(gather);
+  if (n.attrs.unchecked) return true;  // nothing to find out
   const size_t axis = static_cast<size_t>(*n.attrs.axis);
   const size_t end = axis + graph.type(n.operands[1]).shape.size();
   for (size_t i = 0; i < n.type.shape.size(); ++i) {

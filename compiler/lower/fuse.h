@@ -4,8 +4,9 @@
 //
 // Kinds: pointwise (any index map, also pad, concat, gather), row (reductions over one space with
 // all that is computed on it between and after: softmax, norms), GEMM with its epilogue, attention
-// with the views behind it, segment (rows of a ragged dim). A value joins a group only if its other
-// operands exist before the group starts, so groups depend on each other in one direction.
+// with the views behind it, segment (rows of a ragged dim), sequential (scatter, argsort, cumsum).
+// A value joins a group only if its other operands exist before the group starts, so groups depend
+// on each other in one direction.
 #include <string>
 #include <vector>
 
@@ -14,7 +15,15 @@
 
 namespace lathe::compiler {
 
-enum class GroupKind : uint8_t { kPointwise, kRow, kGemm, kAttention, kSegment, kIndexCheck };
+enum class GroupKind : uint8_t {
+  kPointwise,
+  kRow,
+  kGemm,
+  kAttention,
+  kSegment,
+  kSequential,
+  kIndexCheck
+};
 const char* Name(GroupKind kind);
 
 struct Group {
@@ -47,13 +56,18 @@ FusionPlan Fuse(const ir::Graph& graph);
 
 // True if `axes` (ascending) are the last ones of a shape of that rank.
 bool AreTrailing(const std::vector<int64_t>& axes, size_t rank);
-// True if every index of the gather is read whenever there is one: its other result dims are >= 1.
+// True if every index of the gather that matters is read whenever there is one: its other result
+// dims are >= 1, or it is unchecked.
 bool ReadsEveryIndex(const ir::Graph& graph, ir::ValueId gather);
 // True for a matmul that the GEMM schedule takes: f32, constant right-hand side of rank 2.
 bool IsGemm(const ir::Graph& graph, ir::ValueId v);
-// True for a reduction that a row group takes: the last axis is among the reduced ones.
+// True for a reduction that a row group takes: the last axis is among the reduced ones, which are
+// no windows.
 bool IsRowReduction(const ir::Graph& graph, ir::ValueId v);
 bool IsReduction(ir::Op op);
+// True for a reduction of whole windows (or of what elementwise ops make of them): a plain loop in
+// row-major order, with the positions of the windows along the lanes.
+bool IsWindowReduction(const ir::Graph& graph, ir::ValueId v);
 // Index maps that cost nothing: broadcast, reshape, permute, slice.
 bool IsView(ir::Op op);
 // The axes that a reduction or argmax reduces.

@@ -131,6 +131,28 @@ Coords OperandCoords(const Graph& graph, ValueId v, const Coords& coords, const 
   }
 }
 
+Coords WindowCoords(const Graph& graph, ValueId v, const Coords& coords, const DimMap& map) {
+  const Node& n = graph.node(v);
+  const size_t rank = graph.type(n.operands[0]).shape.size(), count = n.attrs.sizes.size();
+  Coords inner(coords.begin(), coords.begin() + static_cast<int64_t>(rank));
+  for (size_t k = 0; k < count; ++k) {
+    Dim& at = inner[rank - count + k];
+    at = at * n.attrs.steps[k] - map(n.attrs.low[k]) + coords[rank + k] * n.attrs.dilations[k];
+  }
+  return inner;
+}
+
+Coords UnreducedCoords(const Graph& graph, const Node& n, const Coords& coords) {
+  if (n.attrs.keep_dims) return coords;
+  const std::vector<int64_t> axes = ReducedAxes(n);
+  Coords full(graph.type(n.operands[0]).shape.size(), Dim(0));
+  size_t next = 0;
+  for (size_t i = 0; i < full.size(); ++i)
+    if (std::find(axes.begin(), axes.end(), static_cast<int64_t>(i)) == axes.end())
+      full[i] = coords[next++];
+  return full;
+}
+
 Dim IndexUnderViews(const Graph& graph, ValueId v, ValueId base, const Coords& coords,
                     const DimMap& map) {
   Coords at = coords;

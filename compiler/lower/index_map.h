@@ -32,6 +32,10 @@ struct Join {
 // at `coords` of its result.
 Coords OperandCoords(const ir::Graph& graph, ir::ValueId v, const Coords& coords, const DimMap& map,
                      absl::Span<const Join> joins = {});
+// For a windows node: coordinates in its operand, which lie outside where the fill is.
+Coords WindowCoords(const ir::Graph& graph, ir::ValueId v, const Coords& coords, const DimMap& map);
+// For a reduction: coordinates in its operand, 0 on the reduced axes.
+Coords UnreducedCoords(const ir::Graph& graph, const ir::Node& n, const Coords& coords);
 // A reshape's coordinates: dims are matched in runs of equal product, so that no // or % appears
 // where a run has one operand dim, or where a coordinate is a join of that run's dims.
 Coords ReshapeCoords(const Shape& from, const Shape& to, const Coords& to_coords,

@@ -21,6 +21,9 @@ absl::StatusOr<LoweredKernel> LowerGroup(const LowerContext& c, const Group& gro
     case GroupKind::kSegment:
       lowered = LowerSegment(c, group);
       break;
+    case GroupKind::kSequential:
+      lowered = LowerSequential(c, group);
+      break;
     case GroupKind::kIndexCheck:
       lowered = LowerIndexCheck(c, group);
       break;

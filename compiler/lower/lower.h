@@ -37,6 +37,8 @@ LoweredKernel LowerArgmaxRow(const LowerContext& c, const Group& group);
 LoweredKernel LowerGemm(const LowerContext& c, const Group& group);
 LoweredKernel LowerAttention(const LowerContext& c, const Group& group);
 LoweredKernel LowerSegment(const LowerContext& c, const Group& group);
+LoweredKernel LowerSequential(const LowerContext& c, const Group& group);
+LoweredKernel LowerArgsort(const LowerContext& c, const Group& group);
 // Fails as the gather would, for every index.
 LoweredKernel LowerIndexCheck(const LowerContext& c, const Group& group);
 // Copies `from` into the buffer of `to` (an `if` takes its side's result).

@@ -21,11 +21,14 @@ using kernel::Reg;
 constexpr int kRowsPerTask = 8;
 constexpr int64_t kChunk = 8192;  // elements of the last axis per task
 constexpr int kLanes = 32;
+constexpr int64_t kShort = 8;  // a loop that fills no vector
 
-std::vector<AxisRun> MakeRuns(size_t rank, const std::vector<bool>& merge) {
+// Axes of extent 1 stay at 0 and need no loop.
+std::vector<AxisRun> MakeRuns(const Shape& shape, const std::vector<bool>& merge) {
   std::vector<AxisRun> runs;
-  for (size_t i = 0; i < rank; ++i) {
-    if (i > 0 && merge[i - 1]) {
+  for (size_t i = 0; i < shape.size(); ++i) {
+    if (shape[i] == Dim(1)) continue;
+    if (!runs.empty() && runs.back().back() + 1 == i && merge[i - 1]) {
       runs.back().push_back(i);
     } else {
       runs.push_back({i});
@@ -141,6 +144,142 @@ class SplitAxes {
   std::vector<Shape> parts_;
 };
 
+// The loops over a result, outermost first: a run of axes, or each part of an axis that is split.
+class LoopNest {
+ public:
+  LoopNest(KernelScope& scope, ValueId root, std::vector<AxisRun> runs,
+           const std::vector<Shape>& parts)
+      : rank_(scope.graph().type(root).shape.size()), runs_(std::move(runs)) {
+    const Shape& shape = scope.graph().type(root).shape;
+    for (const AxisRun& run : runs_) {
+      const bool split = run.size() == 1 && !parts[run.back()].empty();
+      const Shape loops = split ? parts[run.back()] : Shape{RunExtent(shape, run)};
+      extents_.insert(extents_.end(), loops.begin(), loops.end());
+      splits_.push_back(split ? scope.MapShape(loops) : Shape());
+    }
+  }
+
+  const Shape& extents() const { return extents_; }  // over the graph's symbols
+
+  // The result's coordinates at these positions of the loops, and how split axes came together.
+  Coords CoordsAt(const Coords& at, std::vector<Join>* joins) const {
+    Coords coords(rank_, Dim(0));
+    size_t next = 0;
+    for (size_t i = 0; i < runs_.size(); ++i) {
+      const size_t count = std::max<size_t>(1, splits_[i].size());
+      if (splits_[i].empty()) {
+        SetRun(runs_[i], at[next], &coords);
+      } else {
+        const auto begin = at.begin() + static_cast<int64_t>(next);
+        Join join{0, splits_[i], Coords(begin, begin + static_cast<int64_t>(count))};
+        join.joined = FlatIndex(join.parts, join.coords);
+        coords[runs_[i].back()] = join.joined;
+        joins->push_back(std::move(join));
+      }
+      next += count;
+    }
+    return coords;
+  }
+
+ private:
+  size_t rank_;
+  std::vector<AxisRun> runs_;
+  std::vector<Shape> splits_;  // of each run, over the kernel's sizes; empty: none
+  Shape extents_;
+};
+
+// For each loop the number of buffers under windows that are read at far or unknown steps along it.
+class WindowReads {
+ public:
+  WindowReads(KernelScope& scope, ValueId root, const LoopNest& nest) : scope_(scope) {
+    for (size_t i = 0; i < nest.extents().size(); ++i)
+      places_.push_back(scope.b().dims()->Symbol(absl::StrCat("_loop", i)));
+    far_.resize(places_.size());
+    Visit(root, nest.CoordsAt(places_, &joins_), false);
+  }
+  const std::vector<int>& far() const { return far_; }
+  bool any() const { return any_; }
+
+ private:
+  // The depth is bounded by the number of values that fusion puts into one group.
+  void Visit(ValueId v, const Coords& coords, bool in_windows) {
+    const ir::Node& n = scope_.graph().node(v);
+    if (n.operands.empty()) return;
+    const ValueId o = n.operands[0];
+    switch (n.op) {
+      case ir::Op::k_broadcast:
+      case ir::Op::k_permute:
+      case ir::Op::k_reshape:
+      case ir::Op::k_slice:
+        return Read(o, OperandCoords(scope_.graph(), v, coords, scope_.map(), joins_), in_windows);
+      case ir::Op::k_windows:
+        return Read(o, WindowCoords(scope_.graph(), v, coords, scope_.map()), true);
+      default:
+        break;
+    }
+    if (IsReduction(n.op)) return Read(o, UnreducedCoords(scope_.graph(), n, coords), in_windows);
+    if (ir::Info(n.op).emission != ir::Emission::kElementwise) return;
+    for (const ValueId operand : n.operands) {
+      if (scope_.graph().type(operand).shape == n.type.shape) Read(operand, coords, in_windows);
+    }
+  }
+
+  void Read(ValueId v, const Coords& coords, bool in_windows) {
+    if (!scope_.plan().IsBuffer(v)) return Visit(v, coords, in_windows);
+    if (!in_windows) return;
+    any_ = true;
+    const Dim flat = FlatIndex(scope_.MapShape(scope_.graph().type(v).shape), coords);
+    for (size_t i = 0; i < places_.size(); ++i) {
+      dim::SymbolId id = 0;
+      Dim stride, rest;
+      dim::IsSymbol(places_[i], &id);
+      const bool near = dim::SplitAffine(flat, id, &stride, &rest) && stride.is_constant() &&
+                        stride.constant() >= 0 && stride.constant() <= kNear;
+      far_[i] += near ? 0 : 1;
+    }
+  }
+
+  static constexpr int64_t kNear = 2;  // elements
+
+  KernelScope& scope_;
+  Coords places_;
+  std::vector<Join> joins_;
+  std::vector<int> far_;
+  bool any_ = false;
+};
+
+// The loop that runs along the lanes: the last one; with windows, whose own axes are short, the
+// last of those that are long and read neighbouring elements.
+size_t VectorLoop(KernelScope& scope, ValueId root, const std::vector<ValueId>& inside,
+                  const LoopNest& nest) {
+  const bool windows = std::any_of(inside.begin(), inside.end(), [&](ValueId v) {
+    return scope.graph().node(v).op == ir::Op::k_windows;
+  });
+  size_t best = nest.extents().size() - 1;
+  if (!windows) return best;
+  const WindowReads reads(scope, root, nest);
+  if (!reads.any()) return best;
+  const auto cost = [&](size_t i) {
+    const Dim extent = nest.extents()[i];
+    return std::pair(extent.is_constant() && extent.constant() < kShort, reads.far()[i]);
+  };
+  for (size_t i = best; i-- > 0;)
+    if (cost(i) < cost(best)) best = i;
+  return best;
+}
+
+// How many elements are read for one of the result.
+Dim Taps(const ir::Graph& graph, const std::vector<ValueId>& inside) {
+  Dim taps = 1;
+  for (const ValueId v : inside) {
+    if (!IsWindowReduction(graph, v)) continue;
+    const Shape& operand = graph.type(graph.node(v).operands[0]).shape;
+    for (const int64_t axis : ReducedAxes(graph.node(v)))
+      taps = taps * operand[static_cast<size_t>(axis)];
+  }
+  return taps;
+}
+
 }  // namespace
 
 LoweredKernel LowerPointwise(const LowerContext& c, const Group& group) {
@@ -148,51 +287,37 @@ LoweredKernel LowerPointwise(const LowerContext& c, const Group& group) {
   const Shape& shape = c.graph.type(root).shape;
   KernelScope scope(c, absl::StrCat("pointwise_", std::string(ir::Name(c.graph.node(root).op))));
   const std::vector<ValueId> inside = ComputedInside(c, {root});
-  const std::vector<AxisRun> runs = MakeRuns(shape.size(), MergeableAxes(c, shape, inside, {}));
-  const std::vector<Shape> parts = SplitAxes(scope, root).parts();
-  // The loops, outermost first: a run, or each part of an axis that is split.
-  Shape loop_shape;
-  for (const AxisRun& run : runs) {
-    const Shape& split = parts[run.back()];
-    if (run.size() == 1 && !split.empty()) {
-      loop_shape.insert(loop_shape.end(), split.begin(), split.end());
-    } else {
-      loop_shape.push_back(RunExtent(shape, run));
-    }
-  }
-  const Dim graph_inner = loop_shape.empty() ? Dim(1) : loop_shape.back();
-  Dim graph_rows = 1;
+  const LoopNest nest(scope, root, MakeRuns(shape, MergeableAxes(c, shape, inside, {})),
+                      SplitAxes(scope, root).parts());
+  const size_t vector = nest.extents().empty() ? 0 : VectorLoop(scope, root, inside, nest);
+  // The loop along the lanes is the innermost one.
+  Dim graph_rows = 1, graph_inner = 1;
   Shape row_shape;
-  for (size_t i = 0; i + 1 < loop_shape.size(); ++i) {
-    graph_rows = graph_rows * loop_shape[i];
-    row_shape.push_back(scope.Param("n", loop_shape[i]));
+  for (size_t i = 0; i < nest.extents().size(); ++i) {
+    if (i == vector) {
+      graph_inner = nest.extents()[i];
+      continue;
+    }
+    graph_rows = graph_rows * nest.extents()[i];
+    row_shape.push_back(scope.Param("n", nest.extents()[i]));
   }
+  const bool in_order = vector + 1 >= nest.extents().size();
   TiledLoops loops(scope, graph_rows, Volume(row_shape), graph_inner);
   const int out = scope.Output(root);
   loops.Run([&](Dim row, Dim j, VectorAxis axis) {
-    Coords coords(shape.size(), Dim(0));
     Coords at = Delinearize(row_shape, row);
-    at.push_back(j);
-    size_t next = 0;
-    for (const AxisRun& run : runs) {
-      const Shape& split = parts[run.back()];
-      if (run.size() == 1 && !split.empty()) {
-        Join join{0, scope.MapShape(split),
-                  Coords(at.begin() + next, at.begin() + next + split.size())};
-        join.joined = FlatIndex(join.parts, join.coords);
-        coords[run.back()] = join.joined;
-        scope.AddJoin(std::move(join));
-        next += split.size();
-      } else {
-        SetRun(run, at[next++], &coords);
-      }
-    }
+    if (!nest.extents().empty()) at.insert(at.begin() + static_cast<int64_t>(vector), j);
+    std::vector<Join> joins;
+    const Coords coords = nest.CoordsAt(at, &joins);
+    for (Join& join : joins) scope.AddJoin(std::move(join));
     ElementEmitter e(scope, axis);
     const Reg r = e.Compute(root, coords);
-    e.StoreAt(out, row * loops.inner() + j, r);
+    const Dim flat = in_order ? row * loops.inner() + j : FlatIndex(scope.MapShape(shape), coords);
+    e.StoreAt(out, flat, r);
   });
   return scope.Finish(loops.GraphTasks(), loops.KernelTasks(),
-                      Work(Volume(shape), ElementCost(c.graph, inside)), "32 lanes");
+                      Work(Volume(shape) * Taps(c.graph, inside), ElementCost(c.graph, inside)),
+                      "32 lanes");
 }
 
 LoweredKernel LowerCopy(const LowerContext& c, ValueId from, ValueId to) {

@@ -69,6 +69,12 @@ int KernelScope::Input(ValueId v) {
   return id;
 }
 
+int KernelScope::FlatInput(ValueId v) {
+  while (!plan_.IsBuffer(v) && graph_.node(v).op == ir::Op::k_reshape)
+    v = graph_.node(v).operands[0];
+  return Input(v);
+}
+
 int KernelScope::Output(ValueId v) {
   const ir::ValueType& type = graph_.type(v);
   KernelArg arg;

@@ -34,7 +34,10 @@ class KernelScope {
   // which differ only in how it is made share code. Sizes with one value are constants.
   Dim Param(const std::string& name, Dim graph_dim);
 
-  int Input(ir::ValueId v);   // the buffer that holds `v`, read
+  int Input(ir::ValueId v);  // the buffer that holds `v`, read
+  // The buffer with the elements of `v` in row-major order: its own, or that of the value under
+  // reshapes.
+  int FlatInput(ir::ValueId v);
   int Output(ir::ValueId v);  // written (and readable)
   int Packed(ir::ValueId v, int64_t panel_width, Dim elements);
   int Scratch(const std::string& name, DType dtype, Dim elements, Dim graph_elements);

@@ -36,7 +36,8 @@ bool IsClosed(const Node& n) {
   if (n.op == Op::k_size) return a.dim->is_constant();
   return !n.operands.empty() && ir::Info(n.op).evaluate != nullptr && Constant(n.type.shape) &&
          (!a.shape || Constant(*a.shape)) && Constant(a.starts) && Constant(a.limits) &&
-         Constant(a.low) && Constant(a.high);
+         Constant(a.low) && Constant(a.high) && Constant(a.sizes) &&
+         (!a.dim || a.dim->is_constant());
 }
 
 // Elements of a shape of constants, or nothing if they overflow.

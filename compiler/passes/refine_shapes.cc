@@ -30,6 +30,7 @@ class Refiner {
     Refine(n.attrs.limits);
     Refine(n.attrs.low);
     Refine(n.attrs.high);
+    Refine(n.attrs.sizes);
     if (n.attrs.dim) Refine(*n.attrs.dim);
     if (n.attrs.claim) Refine(n.attrs.claim->lhs), Refine(n.attrs.claim->rhs);
   }

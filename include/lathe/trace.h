@@ -110,8 +110,39 @@ Value slice(const Value& x, int axis, Dim start, Dim limit, int64_t step = 1,
             Loc loc = Loc::current());
 Value pad(const Value& x, const std::vector<Dim>& low, const std::vector<Dim>& high,
           double value = 0, Loc loc = Loc::current());
+// Windows over the last axes of x[.., d1, ..]: [.., o1, .., w1, ..] with the elements of each
+// window behind its position; element (o, w) of an axis is x at o*stride - low + w*dilation, or
+// `value` outside. Pooling reduces the window axes; a convolution multiplies them with its weights.
+struct WindowOptions {
+  std::vector<int64_t> strides, dilations;  // empty: all 1
+  std::vector<Dim> low, high;               // padding, >= 0; empty: none
+  double value = 0;
+};
+Value windows(const Value& x, const std::vector<Dim>& sizes, const WindowOptions& options = {},
+              Loc loc = Loc::current());
 Value concat(const std::vector<Value>& xs, int axis, Loc loc = Loc::current());
 Value gather(const Value& data, const Value& indices, int axis, Loc loc = Loc::current());
+// The same without a check: an index outside, negative ones included, gives 0.
+Value gather_unchecked(const Value& data, const Value& indices, int axis, Loc loc = Loc::current());
+// Indices (i32 or i64) into n elements, negative ones counted from the end; an error of the call if
+// one is out of range.
+Value check_index(const Value& indices, Dim n, Loc loc = Loc::current());
+// data[n] with data[indices[i]] replaced by, or combined with, updates[i] in order; an index
+// outside writes nothing. Indices are i64. reduction: "none" (the last wins), "add", "mul", "max",
+// "min".
+Value scatter(const Value& data, const Value& indices, const Value& updates,
+              const std::string& reduction = "none", Loc loc = Loc::current());
+// Positions (i64) along the last axis in the order of their elements; equal ones keep their order,
+// NaN is the greatest.
+Value argsort(const Value& x, bool descending = false, Loc loc = Loc::current());
+
+struct PrefixOptions {
+  bool exclusive = false;  // without the element itself
+  bool reverse = false;    // from the end
+};
+// Sums and products of the elements up to each one, in their type.
+Value cumsum(const Value& x, int axis, PrefixOptions options = {}, Loc loc = Loc::current());
+Value cumprod(const Value& x, int axis, PrefixOptions options = {}, Loc loc = Loc::current());
 Value embedding(const Value& table, const Value& ids, Loc loc = Loc::current());
 std::vector<Value> split(const Value& x, int parts, int axis, Loc loc = Loc::current());
 

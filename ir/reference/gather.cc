@@ -10,13 +10,20 @@ using namespace reference;  // NOLINT: the evaluators' own helpers
 
 namespace {
 
-// The indices, counted from the start; OutOfRange for one outside of [-extent, extent).
+constexpr int64_t kOutside = -1;
+
+// The indices, counted from the start; OutOfRange for one outside of [-extent, extent). Of an
+// unchecked gather as they are, kOutside in place of those outside.
 absl::StatusOr<std::vector<int64_t>> Normalise(const EvalContext& c, const Tensor& indices,
                                                int64_t axis, int64_t extent) {
   std::vector<int64_t> out(static_cast<size_t>(indices.num_elements()));
   for (size_t i = 0; i < out.size(); ++i) {
     const int64_t found =
         indices.dtype() == DType::kI32 ? indices.data<int32_t>()[i] : indices.data<int64_t>()[i];
+    if (c.node->attrs.unchecked) {
+      out[i] = found < 0 || found >= extent ? kOutside : found;
+      continue;
+    }
     if (found < -extent || found >= extent) {
       return Error(c, absl::StatusCode::kOutOfRange,
                    absl::StrCat("index ", found, " at position ",
@@ -49,7 +56,8 @@ absl::StatusOr<Tensor> Eval_gather(const EvalContext& c) {
   char* to = result->data<char>();
   for (int64_t o = 0; o < outer; ++o) {
     for (int64_t row : *rows) {
-      std::memcpy(to, x.data<char>() + (o * extent + row) * inner, static_cast<size_t>(inner));
+      if (row != kOutside)  // else it stays 0
+        std::memcpy(to, x.data<char>() + (o * extent + row) * inner, static_cast<size_t>(inner));
       to += inner;
     }
   }

@@ -3,13 +3,14 @@
 #include <cmath>
 
 #include "tests/compiler/random_pool.h"
+#include "tests/compiler/random_sequential.h"
 
 namespace lathe::fuzz {
 namespace {
 
-class Generator : public RandomPool {
+class Generator : public SequentialSteps {
  public:
-  using RandomPool::RandomPool;
+  using SequentialSteps::SequentialSteps;
 
   Graph Run() {
     MakeSymbols();
@@ -40,7 +41,7 @@ class Generator : public RandomPool {
         {6, &Generator::Normalize}, {6, &Generator::MatMul},    {5, &Generator::Products},
         {3, &Generator::Attention}, {2, &Generator::Embedding}, {4, &Generator::If},
         {4, &Generator::Source},    {3, &Generator::Again},     {3, &Generator::Split},
-        {5, &Generator::Ragged},
+        {5, &Generator::Ragged},    {5, &Generator::Windows},   {6, &Generator::Sequential},
     };
     int total = 0;
     for (const Choice& c : kChoices) total += c.weight;

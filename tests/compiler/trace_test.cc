@@ -165,11 +165,36 @@ TEST(TraceTest, ViewsKeepTheirSymbolicShapes) {
   EXPECT_EQ(ToString(slice(x, -1, 1, 4).shape()), "[b, s, 3]");
   EXPECT_EQ(ToString(pad(x, {0, 1, 0}, {0, s, 2}).shape()), "[b, 2*s + 1, 8]");
   EXPECT_EQ(ToString(concat({x, x}, 1).shape()), "[b, 2*s, 6]");
+  EXPECT_EQ(ToString(windows(x, {3}).shape()), "[b, s, 4, 3]");
+  const WindowOptions options{
+      .strides = {2, 1}, .dilations = {}, .low = {1, 0}, .high = {1, 0}, .value = 0};
+  EXPECT_EQ(ToString(windows(x, {3, 2}, options).shape()), "[b, (s - 1)//2 + 1, 5, 3, 2]");
   EXPECT_EQ(ToString(broadcast_to(x, {4, b, s, 6}).shape()), "[4, b, s, 6]");
   EXPECT_EQ(ToString(gather(x, t.input("i", i64, {3}), 1).shape()), "[b, 3, 6]");
   EXPECT_EQ(x.dim(-1), Dim(6));
   EXPECT_EQ(x.rank(), 3);
   EXPECT_TRUE(t.status().ok()) << t.status();
+}
+
+TEST(TraceTest, OrdersAndComputedPlaces) {
+  Trace t("f");
+  const Value x = t.constant(Floats({3}, {5, 1, 7}));
+  const Value at = check_index(t.iota({2}, 0, i64) - 1, 3), read = gather(x, at, 0);
+  const std::pair<Value, std::vector<float>> rows[] = {
+      {cumsum(x, 0), {5, 6, 13}},
+      {cumsum(x, -1, {.exclusive = true}), {0, 5, 6}},
+      {cumprod(x, 0, {.reverse = true}), {35, 7, 7}},
+      {cast(argsort(x), f32), {1, 0, 2}},
+      {cast(argsort(x, true), f32), {2, 0, 1}},
+      {gather_unchecked(x, at, 0), {7, 5}},
+      {gather_unchecked(x, at + 1, 0), {0, 1}},
+      {scatter(x, at, read, "add"), {10, 1, 14}},
+      {scatter(x, at, read + 1), {6, 1, 8}}};
+  std::vector<Value> values;
+  for (const auto& [value, wanted] : rows) values.push_back(value);
+  const std::vector<Tensor> out = Interpreted(t.finish(values), {});
+  ASSERT_EQ(out.size(), values.size());
+  for (size_t i = 0; i < out.size(); ++i) EXPECT_EQ(Elements<float>(out[i]), rows[i].second) << i;
 }
 
 TEST(TraceTest, SliceCountsNegativesFromTheEnd) {
