@@ -18,6 +18,16 @@ Value Reduce(Op op, const Value& x, const std::vector<int>& axes, bool keep_dims
   });
 }
 
+Value ArgExtremum(Op op, const Value& x, int axis, bool keep_dims, bool last, Loc loc) {
+  return TraceState::Op(ir::Name(op), {&x, 1}, loc, [&](ir::Builder& b, const Ids& ids) {
+    ir::Attrs attrs;
+    attrs.axis = axis;
+    attrs.keep_dims = keep_dims;
+    attrs.last = last;
+    return b.Create(op, ids, std::move(attrs));
+  });
+}
+
 }  // namespace
 
 Value sum(const Value& x, const std::vector<int>& axes, bool keep_dims, Loc loc) {
@@ -36,13 +46,18 @@ Value mean(const Value& x, const std::vector<int>& axes, bool keep_dims, Loc loc
   return Reduce(Op::k_mean, x, axes, keep_dims, loc);
 }
 
-Value argmax(const Value& x, int axis, bool keep_dims, Loc loc) {
-  return TraceState::Op("argmax", {&x, 1}, loc, [&](ir::Builder& b, const Ids& ids) {
-    ir::Attrs attrs;
-    attrs.axis = axis;
-    attrs.keep_dims = keep_dims;
-    return b.Create(Op::k_argmax, ids, std::move(attrs));
-  });
+Value all(const Value& x, const std::vector<int>& axes, bool keep_dims, Loc loc) {
+  return Reduce(Op::k_all, x, axes, keep_dims, loc);
+}
+Value any(const Value& x, const std::vector<int>& axes, bool keep_dims, Loc loc) {
+  return Reduce(Op::k_any, x, axes, keep_dims, loc);
+}
+
+Value argmax(const Value& x, int axis, bool keep_dims, bool last, Loc loc) {
+  return ArgExtremum(Op::k_argmax, x, axis, keep_dims, last, loc);
+}
+Value argmin(const Value& x, int axis, bool keep_dims, bool last, Loc loc) {
+  return ArgExtremum(Op::k_argmin, x, axis, keep_dims, last, loc);
 }
 
 Value matmul(const Value& a, const Value& b, Loc loc) {

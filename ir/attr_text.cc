@@ -42,6 +42,7 @@ constexpr AttrField kFields[] = {
     {"exclusive", &Attrs::exclusive},
     {"reverse", &Attrs::reverse},
     {"unchecked", &Attrs::unchecked},
+    {"last", &Attrs::last},
     {"causal", &Attrs::causal},
     {"empty_row_nan", &Attrs::empty_row_nan},
     {"name", &Attrs::name},

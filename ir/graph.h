@@ -40,7 +40,7 @@ struct ValueType {
 // All attributes that any op has; an op's row names the ones that it reads. Axes are stored
 // normalised (>= 0).
 struct Attrs {
-  std::optional<int64_t> axis;      // gather, concat, argmax, softmax, iota
+  std::optional<int64_t> axis;      // gather, concat, argmax, argmin, softmax, iota
   std::vector<int64_t> axes;        // reductions; broadcast: result axis of each operand axis;
                                     // permute: source axis of each result axis
   std::optional<Shape> shape;       // broadcast, reshape, iota, random, (input, constant: own)
@@ -59,6 +59,7 @@ struct Attrs {
   std::string distribution;        // random: "uniform" in [0,1), "normal"
   std::string reduction;           // scatter: "" (the last wins), "add", "mul", "max", "min"
   bool keep_dims = false;          // reductions
+  bool last = false;               // argmax, argmin: of equal elements the last, not the first
   bool descending = false;         // argsort
   bool exclusive = false;          // cumsum, cumprod: without the element itself
   bool reverse = false;            // cumsum, cumprod: from the end

@@ -254,6 +254,7 @@ std::vector<std::string_view> SetAttrs(const Attrs& a) {
   add(a.exclusive, "exclusive");
   add(a.reverse, "reverse");
   add(a.unchecked, "unchecked");
+  add(a.last, "last");
   add(a.causal, "causal");
   add(a.empty_row_nan, "empty_row_nan");
   add(!a.name.empty(), "name");

@@ -87,13 +87,41 @@ const Row kUnary[] = {
     {Op::k_log, kFloatTypes, Eval_log, kFunction, "y = log(x)", "Natural logarithm; NaN below 0."},
     {Op::k_sqrt, kFloatTypes, Eval_sqrt, kRounded, "y = sqrt(x)", "Square root; sqrt(-0) is -0."},
     {Op::k_rsqrt, kFloatTypes, Eval_rsqrt, kFunction, "y = rsqrt(x)", "1 / sqrt(x)."},
+    {Op::k_exp2, kFloatTypes, Eval_exp2, kFunction, "y = exp2(x)", "2 to the x."},
+    {Op::k_expm1, kFloatTypes, Eval_expm1, kFunction, "y = expm1(x)",
+     "exp(x) - 1, without cancellation."},
+    {Op::k_log2, kFloatTypes, Eval_log2, kFunction, "y = log2(x)",
+     "Logarithm to base 2; NaN below 0."},
+    {Op::k_log1p, kFloatTypes, Eval_log1p, kFunction, "y = log1p(x)",
+     "log(1 + x), without cancellation; NaN below -1."},
     {Op::k_tanh, kFloatTypes, Eval_tanh, kFunction, "y = tanh(x)", "Hyperbolic tangent."},
     {Op::k_erf, kFloatTypes, Eval_erf, kFunction, "y = erf(x)", "Error function."},
     {Op::k_sin, kFloatTypes, Eval_sin, kFunction, "y = sin(x)",
      "Sine of radians, for every size of x."},
     {Op::k_cos, kFloatTypes, Eval_cos, kFunction, "y = cos(x)",
      "Cosine of radians, for every size of x."},
+    {Op::k_tan, kFloatTypes, Eval_tan, kFunction, "y = tan(x)",
+     "Tangent of radians, for every size of x."},
+    {Op::k_asin, kFloatTypes, Eval_asin, kFunction, "y = asin(x)",
+     "Inverse sine; NaN outside of [-1, 1]."},
+    {Op::k_acos, kFloatTypes, Eval_acos, kFunction, "y = acos(x)",
+     "Inverse cosine; NaN outside of [-1, 1]."},
+    {Op::k_atan, kFloatTypes, Eval_atan, kFunction, "y = atan(x)", "Inverse tangent."},
+    {Op::k_sinh, kFloatTypes, Eval_sinh, kFunction, "y = sinh(x)", "Hyperbolic sine."},
+    {Op::k_cosh, kFloatTypes, Eval_cosh, kFunction, "y = cosh(x)", "Hyperbolic cosine."},
+    {Op::k_asinh, kFloatTypes, Eval_asinh, kFunction, "y = asinh(x)", "Inverse hyperbolic sine."},
+    {Op::k_acosh, kFloatTypes, Eval_acosh, kFunction, "y = acosh(x)",
+     "Inverse hyperbolic cosine; NaN below 1."},
+    {Op::k_atanh, kFloatTypes, Eval_atanh, kFunction, "y = atanh(x)",
+     "Inverse hyperbolic tangent; NaN outside of [-1, 1]."},
     {Op::k_floor, kFloatTypes, Eval_floor, kExact, "y = floor(x)", "Largest whole number <= x."},
+    {Op::k_ceil, kFloatTypes, Eval_ceil, kExact, "y = ceil(x)", "Smallest whole number >= x."},
+    {Op::k_round, kFloatTypes, Eval_round, kExact, "y = round(x)",
+     "Nearest whole number, the even one of two."},
+    {Op::k_trunc, kFloatTypes, Eval_trunc, kExact, "y = trunc(x)",
+     "Whole part: rounds towards zero."},
+    {Op::k_sign, kNumericTypes, Eval_sign, kExact, "y = sign(x)",
+     "-1, 0 or 1; NaN stays NaN, -0 becomes +0."},
     {Op::k_relu, kNumericTypes, Eval_relu, kExact, "y = relu(x)",
      "maximum(x, 0): NaN stays NaN, -0 becomes +0."},
     {Op::k_sigmoid, kFloatTypes, Eval_sigmoid, kFunction, "y = sigmoid(x)", "1 / (1 + exp(-x))."},
@@ -101,6 +129,14 @@ const Row kUnary[] = {
     {Op::k_gelu, kFloatTypes, Eval_gelu, "4 ULP or 2^-22 * |x|", "y = gelu(x)",
      "x * (1 + erf(x / sqrt(2))) / 2, without cancellation."},
     {Op::k_not, kBoolType, Eval_not, kExact, "y = not(p)", "Logical negation."},
+    {Op::k_bit_not, kIntTypes, Eval_bit_not, kExact, "y = bit_not(k)", "Every bit inverted."},
+};
+
+const Row kTest[] = {
+    {Op::k_is_nan, kFloatTypes, Eval_is_nan, kExact, "p = is_nan(x)", "Whether x is NaN.",
+     kBoolResult},
+    {Op::k_is_inf, kFloatTypes, Eval_is_inf, kExact, "p = is_inf(x)",
+     "Whether x is an infinity of either sign.", kBoolResult},
 };
 
 const Row kBinary[] = {
@@ -111,18 +147,35 @@ const Row kBinary[] = {
      kCommutative},
     {Op::k_div, kNumericTypes, Eval_div, kRounded, "y = div(x, x)",
      "x / y; integers truncate, and x / 0 is 0."},
-    {Op::k_rem, kIntTypes, Eval_rem, kExact, "y = rem(k, k)",
-     "Remainder that goes with div: the sign of x; x rem 0 is 0."},
-    {Op::k_floordiv, kIntTypes, Eval_floordiv, kExact, "y = floordiv(k, k)",
-     "Quotient rounded down; x // 0 is 0."},
-    {Op::k_mod, kIntTypes, Eval_mod, kExact, "y = mod(k, k)",
-     "Remainder that goes with floordiv: the sign of y; x mod 0 is 0."},
+    {Op::k_rem, kNumericTypes, Eval_rem, kExact, "y = rem(k, k)",
+     "Remainder that goes with div: the sign of x; x rem 0 is 0. Of floats: C fmod."},
+    {Op::k_floordiv, kNumericTypes, Eval_floordiv, kExact, "y = floordiv(k, k)",
+     "Quotient rounded down; x // 0 is 0. Of floats: floor of the rounded quotient."},
+    {Op::k_mod, kNumericTypes, Eval_mod, kExact, "y = mod(k, k)",
+     "Remainder that goes with floordiv: the sign of y; x mod 0 is 0. Of floats: rem, plus y where "
+     "the signs differ; a zero has the sign of y."},
+    {Op::k_pow, kNumericTypes, Eval_pow, "4 ULP; integers: exact", "y = pow(x, x)",
+     "x to the y, with the special values of C; integers wrap, and a negative exponent gives the "
+     "whole part of 1 / x^-y."},
+    {Op::k_atan2, kFloatTypes, Eval_atan2, kFunction, "y = atan2(x, x)",
+     "Angle of the point (y, x) given as atan2(y, x), in [-pi, pi]; signs of zero as in C."},
     {Op::k_maximum, kNumericTypes, Eval_maximum, kExact, "y = maximum(x, x)",
      "The larger; NaN if either is NaN; -0 is below +0.", kCommutative},
     {Op::k_minimum, kNumericTypes, Eval_minimum, kExact, "y = minimum(x, x)",
      "The smaller; NaN if either is NaN; -0 is below +0.", kCommutative},
     {Op::k_and, kBoolType, Eval_and, kExact, "y = and(p, p)", "Logical and.", kCommutative},
     {Op::k_or, kBoolType, Eval_or, kExact, "y = or(p, p)", "Logical or.", kCommutative},
+    {Op::k_xor, kBoolType, Eval_xor, kExact, "y = xor(p, p)", "Logical exclusive or.",
+     kCommutative},
+    {Op::k_bit_and, kIntTypes, Eval_bit_and, kExact, "y = bit_and(k, k)", "Bitwise and.",
+     kCommutative},
+    {Op::k_bit_or, kIntTypes, Eval_bit_or, kExact, "y = bit_or(k, k)", "Bitwise or.", kCommutative},
+    {Op::k_bit_xor, kIntTypes, Eval_bit_xor, kExact, "y = bit_xor(k, k)", "Bitwise exclusive or.",
+     kCommutative},
+    {Op::k_shift_left, kIntTypes, Eval_shift_left, kExact, "y = shift_left(k, k)",
+     "x * 2^y, wrapping; 0 for amounts outside of [0, width)."},
+    {Op::k_shift_right, kIntTypes, Eval_shift_right, kExact, "y = shift_right(k, k)",
+     "x / 2^y rounded down; an amount outside of [0, width) counts as the width."},
 };
 
 const Row kCompare[] = {
@@ -157,6 +210,7 @@ const Row kCast = {
 std::vector<OpInfo> ElementwiseOps() {
   std::vector<OpInfo> ops;
   for (const Row& row : kUnary) ops.push_back(Elementwise(row, 1, InferSameType));
+  for (const Row& row : kTest) ops.push_back(Elementwise(row, 1, InferCompare));
   for (const Row& row : kBinary) ops.push_back(Elementwise(row, 2, InferSameType));
   for (const Row& row : kCompare) ops.push_back(Elementwise(row, 2, InferCompare));
   ops.push_back(Elementwise(kSelect, 3, InferSelect));

@@ -8,7 +8,7 @@
 namespace lathe::ir {
 namespace {
 
-// The axes that go: `axes`, or `axis` for argmax.
+// The axes that go: `axes`, or `axis` for argmax and argmin.
 std::vector<int64_t> ReducedAxes(const Node& n) {
   return n.attrs.axis ? std::vector<int64_t>{*n.attrs.axis} : n.attrs.axes;
 }
@@ -22,7 +22,7 @@ absl::Status InferReduce(InferContext& c) {
   return absl::OkStatus();
 }
 
-absl::Status InferArgmax(InferContext& c) {
+absl::Status InferArgExtremum(InferContext& c) {
   if (absl::Status s = CheckDTypes(c); !s.ok()) return s;
   const Shape& shape = c.operand(0).shape;
   Attrs& a = c.node->attrs;
@@ -69,6 +69,13 @@ OpInfo Extremum(Op op, absl::StatusOr<Tensor> (*evaluate)(const EvalContext&)) {
   return info;
 }
 
+OpInfo ArgExtremum(Op op, absl::StatusOr<Tensor> (*evaluate)(const EvalContext&)) {
+  OpInfo info = Extremum(op, evaluate);
+  info.attrs = {{"axis"}, {"keep_dims", false}, {"last", false}};
+  info.infer = InferArgExtremum;
+  return info;
+}
+
 }  // namespace
 
 std::vector<OpInfo> ReduceOps() {
@@ -94,14 +101,31 @@ std::vector<OpInfo> ReduceOps() {
       "an error without it.";
   min.example = "y = min(x, axes=[0, 1])";
 
-  OpInfo argmax = Extremum(Op::k_argmax, Eval_argmax);
-  argmax.attrs = {{"axis"}, {"keep_dims", false}};
-  argmax.infer = InferArgmax;
+  OpInfo all = Reduction(Op::k_all, Eval_all);
+  all.dtypes = kBoolType;
+  all.doc = "Whether all over `axes` (all, if none is named) are true; true over nothing.";
+  all.example = "q = all(p, axes=[1])";
+  all.bound = "exact";
+
+  OpInfo any = Reduction(Op::k_any, Eval_any);
+  any.dtypes = kBoolType;
+  any.doc = "Whether any over `axes` (all, if none is named) is true; false over nothing.";
+  any.example = "q = any(p, axes=[1])";
+  any.bound = "exact";
+
+  OpInfo argmax = ArgExtremum(Op::k_argmax, Eval_argmax);
   argmax.doc =
-      "Index (i64) along `axis` of the first NaN if there is one, else of the first largest.";
+      "Index (i64) along `axis` of the first NaN if there is one, else of the first largest; with "
+      "`last` of the last one.";
   argmax.example = "k = argmax(x, axis=1)";
 
-  return {sum, prod, max, min, argmax};
+  OpInfo argmin = ArgExtremum(Op::k_argmin, Eval_argmin);
+  argmin.doc =
+      "Index (i64) along `axis` of the first NaN if there is one, else of the first smallest; with "
+      "`last` of the last one.";
+  argmin.example = "k = argmin(x, axis=1, last=true)";
+
+  return {sum, prod, max, min, all, any, argmax, argmin};
 }
 
 }  // namespace lathe::ir

@@ -268,9 +268,11 @@ Recipes Reduce(Op op, DType t) {
       return m.Make(op, {m.In(t, shape)}, attrs);
     };
   };
-  if (op == Op::k_argmax) {
+  if (op == Op::k_argmax || op == Op::k_argmin) {
     return {{"the last axis", over(2, {.axis = 1})},
+            {"the last axis, the last one", over(2, {.axis = 1, .last = true})},
             {"the first axis", over(2, {.axis = 0})},
+            {"the first axis, the last one", over(2, {.axis = 0, .last = true})},
             {"the middle axis, kept", over(3, {.axis = 1, .keep_dims = true})}};
   }
   Recipes r = {{"the last axis", over(2, {.axes = {1}})},
@@ -471,7 +473,10 @@ Recipes RecipesOf(Op op, DType t) {
     case Op::k_prod:
     case Op::k_max:
     case Op::k_min:
+    case Op::k_all:
+    case Op::k_any:
     case Op::k_argmax:
+    case Op::k_argmin:
     case Op::k_mean:
       return Reduce(op, t);
     case Op::k_softmax:

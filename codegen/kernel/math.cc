@@ -1,6 +1,7 @@
 #include "codegen/kernel/math.h"
 
 #include <cassert>
+#include <limits>
 
 #include "codegen/kernel/math_internal.h"
 
@@ -15,8 +16,26 @@ Reg EmitRelu(KernelBuilder& b, Reg x) {
   return b.Select(b.Bin(KOp::kLe, x, zero), zero, x);
 }
 
-Reg EmitFloor(KernelBuilder& b, Reg x) {
-  return IsFloat(b.type(x).dtype) ? b.Un(KOp::kFloor, x) : x;
+// -1, 0 or 1; NaN stays, -0 becomes +0.
+Reg EmitSign(KernelBuilder& b, Reg x) {
+  const Reg zero = b.Int(b.type(x), 0);
+  const Reg other = b.Select(b.Bin(KOp::kEq, x, zero), zero, x);
+  const Reg negative = b.Select(b.Bin(KOp::kLt, x, zero), b.Int(b.type(x), -1), other);
+  return b.Select(b.Bin(KOp::kGt, x, zero), b.Int(b.type(x), 1), negative);
+}
+
+Reg EmitCeil(KernelBuilder& b, Reg x) {
+  return b.Un(KOp::kNeg, b.Un(KOp::kFloor, b.Un(KOp::kNeg, x)));
+}
+
+Reg EmitTrunc(KernelBuilder& b, Reg x) {
+  const math::Val v{&b, x};
+  return math::Format(v).CopySign(math::Floor(math::Abs(v)), v).r;
+}
+
+Reg EmitIsInf(KernelBuilder& b, Reg x) {
+  const Reg infinity = b.Float(b.type(x), std::numeric_limits<double>::infinity());
+  return b.Bin(KOp::kEq, b.Un(KOp::kAbs, x), infinity);
 }
 
 Reg EmitRsqrt(KernelBuilder& b, Reg x) {
@@ -42,6 +61,14 @@ Reg EmitElementwise(KernelBuilder& b, ir::Op op, const std::vector<Reg>& operand
       return b.Un(KOp::kSqrt, x);
     case ir::Op::k_rsqrt:
       return EmitRsqrt(b, x);
+    case ir::Op::k_exp2:
+      return math::Exp2(v).r;
+    case ir::Op::k_expm1:
+      return math::Expm1(v).r;
+    case ir::Op::k_log2:
+      return math::Log2(v).r;
+    case ir::Op::k_log1p:
+      return math::Log1p(v).r;
     case ir::Op::k_tanh:
       return math::Tanh(v).r;
     case ir::Op::k_erf:
@@ -50,8 +77,34 @@ Reg EmitElementwise(KernelBuilder& b, ir::Op op, const std::vector<Reg>& operand
       return math::Sin(v).r;
     case ir::Op::k_cos:
       return math::Cos(v).r;
+    case ir::Op::k_tan:
+      return math::Tan(v).r;
+    case ir::Op::k_asin:
+      return math::Asin(v).r;
+    case ir::Op::k_acos:
+      return math::Acos(v).r;
+    case ir::Op::k_atan:
+      return math::Atan(v).r;
+    case ir::Op::k_sinh:
+      return math::Sinh(v).r;
+    case ir::Op::k_cosh:
+      return math::Cosh(v).r;
+    case ir::Op::k_asinh:
+      return math::Asinh(v).r;
+    case ir::Op::k_acosh:
+      return math::Acosh(v).r;
+    case ir::Op::k_atanh:
+      return math::Atanh(v).r;
     case ir::Op::k_floor:
-      return EmitFloor(b, x);
+      return b.Un(KOp::kFloor, x);
+    case ir::Op::k_ceil:
+      return EmitCeil(b, x);
+    case ir::Op::k_round:
+      return b.Un(KOp::kRound, x);
+    case ir::Op::k_trunc:
+      return EmitTrunc(b, x);
+    case ir::Op::k_sign:
+      return EmitSign(b, x);
     case ir::Op::k_relu:
       return EmitRelu(b, x);
     case ir::Op::k_sigmoid:
@@ -60,7 +113,12 @@ Reg EmitElementwise(KernelBuilder& b, ir::Op op, const std::vector<Reg>& operand
       return math::Silu(v).r;
     case ir::Op::k_gelu:
       return math::Gelu(v).r;
+    case ir::Op::k_is_nan:
+      return b.Bin(KOp::kNe, x, x);
+    case ir::Op::k_is_inf:
+      return EmitIsInf(b, x);
     case ir::Op::k_not:
+    case ir::Op::k_bit_not:
       return b.Un(KOp::kNot, x);
     case ir::Op::k_add:
       return b.Bin(KOp::kAdd, x, y);
@@ -76,14 +134,27 @@ Reg EmitElementwise(KernelBuilder& b, ir::Op op, const std::vector<Reg>& operand
       return b.Bin(KOp::kFloorDiv, x, y);
     case ir::Op::k_mod:
       return b.Bin(KOp::kMod, x, y);
+    case ir::Op::k_pow:
+      return (IsFloat(b.type(x).dtype) ? math::Pow(v, {&b, y}) : math::IntegerPow(v, {&b, y})).r;
+    case ir::Op::k_atan2:
+      return math::Atan2(v, {&b, y}).r;
     case ir::Op::k_maximum:
       return b.Bin(KOp::kMax, x, y);
     case ir::Op::k_minimum:
       return b.Bin(KOp::kMin, x, y);
     case ir::Op::k_and:
+    case ir::Op::k_bit_and:
       return b.Bin(KOp::kAnd, x, y);
     case ir::Op::k_or:
+    case ir::Op::k_bit_or:
       return b.Bin(KOp::kOr, x, y);
+    case ir::Op::k_xor:
+    case ir::Op::k_bit_xor:
+      return b.Bin(KOp::kXor, x, y);
+    case ir::Op::k_shift_left:
+      return b.Bin(KOp::kShl, x, y);
+    case ir::Op::k_shift_right:
+      return b.Bin(IsUnsigned(b.type(x).dtype) ? KOp::kShr : KOp::kSar, x, y);
     case ir::Op::k_eq:
       return b.Bin(KOp::kEq, x, y);
     case ir::Op::k_ne:

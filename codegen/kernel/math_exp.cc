@@ -1,4 +1,4 @@
-// exp and what is made of it: sigmoid, silu, and tanh.
+// exp and what is made of it: exp2, expm1, sigmoid, silu, and the hyperbolic functions.
 #include "codegen/kernel/math_internal.h"
 
 namespace lathe::kernel::math {
@@ -53,6 +53,35 @@ Val ExpScaled(Val x, Digits digits) {
   return ExpPolynomial(f, d.r, digits) * f.FromBits(d.biased << f.I(f.mantissa_bits()));
 }
 
+// p * 2^(biased - 2 * bias). 2^n is applied as two factors that are both normal numbers, so only
+// the last product rounds, also when the result is subnormal or overflows.
+Val TimesPowerOfTwo(const Format& f, Val p, Val biased) {
+  const Val half = biased >> f.I(1);
+  const Val low = f.FromBits(half << f.I(f.mantissa_bits()));
+  const Val high = f.FromBits((biased - half) << f.I(f.mantissa_bits()));
+  return p * low * high;
+}
+
+// exp(x) / 4 and (exp(x) - 1) / 4 for x up to 710.48 (f32: 89), where sinh overflows in f64.
+struct QuarterExp {
+  Val plain, minus_one;
+};
+
+QuarterExp Quarter(const Format& f, Val x) {
+  const Reduced d = Reduce(f, x, f.exponent_bias() + 1);
+  const Val scale = f.FromBits((d.biased - f.I(3)) << f.I(f.mantissa_bits()));
+  // expm1(r) = r + r^2 * Q(r), minimax in the relative error, as in Tanh.
+  const Val q =
+      f.is_f64() ? f.Poly(d.r, {0x1.0000000000005p-1, 0x1.555555555553bp-3, 0x1.55555555520f5p-5,
+                                0x1.1111111118838p-7, 0x1.6c16c17f3825cp-10, 0x1.a01a0177f53a7p-13,
+                                0x1.a019a67fb602dp-16, 0x1.71de80ea261d9p-19, 0x1.28a2b5be872c4p-22,
+                                0x1.ae77dfb6e7d1ep-26})
+                 : f.Poly(d.r, {0x1.fffffep-2, 0x1.5554b0p-3, 0x1.555716p-5, 0x1.1227aap-7,
+                                0x1.6b73a0p-10});
+  const Val m = Fma(d.r * d.r, q, d.r);
+  return {Fma(scale, m, scale), Fma(scale, m, scale - f.F(0.25))};
+}
+
 Val Unscale(Val x) {
   const Format f(x);
   return x * f.F(0x1p-63, 0x1p-601);
@@ -70,16 +99,29 @@ ExpOfMinusAbs MinusAbs(const Format& f, Val x) {
 
 }  // namespace
 
-// 2^n is applied as two factors that are both normal numbers, so only the last product rounds, also
-// when the result is subnormal or overflows.
 Val Exp(Val x) {
   const Format f(x);
   x = AtLeast(AtMost(x, f.F(89, 710)), f.F(-104, -746));
   const Reduced d = Reduce(f, x, 2 * f.exponent_bias());
-  const Val half = d.biased >> f.I(1);
-  const Val low = f.FromBits(half << f.I(f.mantissa_bits()));
-  const Val high = f.FromBits((d.biased - half) << f.I(f.mantissa_bits()));
-  return ExpPolynomial(f, d.r, Digits::kEnough) * low * high;
+  return TimesPowerOfTwo(f, ExpPolynomial(f, d.r, Digits::kEnough), d.biased);
+}
+
+// x = n + r, and 2^r = exp(r * ln(2)).
+Val Exp2(Val x) { return Exp2(x, Format(x).F(0)); }
+
+Val Exp2(Val x, Val tail) {
+  const Format f(x);
+  x = AtLeast(AtMost(x, f.F(129, 1025)), f.F(-151, -1076));
+  const Val magic = f.F(f.magic() + 2 * f.exponent_bias());
+  const Val t = x + magic;
+  const Val r = ((x - (t - magic)) + tail) * f.F(0x1.62e43p-1, 0x1.62e42fefa39efp-1);
+  return TimesPowerOfTwo(f, ExpPolynomial(f, r, Digits::kMore), f.ToBits(t));
+}
+
+Val Expm1(Val x) {
+  const Format f(x);
+  const Val y = f.F(4) * Quarter(f, AtLeast(AtMost(x, f.F(89, 710)), f.F(-30, -50))).minus_one;
+  return Select(Abs(x) < f.F(0x1p-25, 0x1p-54), x, y);
 }
 
 Val ExpNonPositive(Val x) {
@@ -103,6 +145,26 @@ Val Silu(Val x) {
   const Val sigmoid = Select(negative, e.scaled, f.F(1)) / (f.F(1) + e.plain);
   const Val scale = Select(negative, f.F(0x1p-63, 0x1p-601), f.F(1));
   return (x * sigmoid) * Select(x < f.F(NegativeLimit(f)), f.F(0), scale);
+}
+
+// With m = expm1(|x|), (m + m / (m + 1)) / 2.
+Val Sinh(Val x) {
+  return InF64(x, [](Val v) {
+    const Format f(v);
+    const Val a = AtMost(Abs(v), f.F(710.48));
+    const Val q = Quarter(f, a).minus_one;
+    const Val y = f.F(2) * (q + q / (f.F(4) * q + f.F(1)));
+    return f.CopySign(Select(a < f.F(0x1p-28), a, y), v);
+  });
+}
+
+// With e = exp(|x|), (e + 1 / e) / 2.
+Val Cosh(Val x) {
+  return InF64(x, [](Val v) {
+    const Format f(v);
+    const Val q = Quarter(f, AtMost(Abs(v), f.F(710.48))).plain;
+    return f.F(2) * (q + f.F(0.0625) / q);
+  });
 }
 
 // With m = expm1(-2|x|), tanh(|x|) = -m / (m + 2). m is made of m(r) for -2|x| = n * ln(2) - 2r, as

@@ -28,6 +28,7 @@ inline Val operator>>(Val x, Val y) { return Bin(KOp::kShr, x, y); }  // logical
 inline Val Sar(Val x, Val y) { return Bin(KOp::kSar, x, y); }
 inline Val operator-(Val x) { return {x.b, x.b->Un(KOp::kNeg, x.r)}; }
 inline Val Abs(Val x) { return {x.b, x.b->Un(KOp::kAbs, x.r)}; }
+inline Val Floor(Val x) { return {x.b, x.b->Un(KOp::kFloor, x.r)}; }
 inline Val Sqrt(Val x) { return {x.b, x.b->Un(KOp::kSqrt, x.r)}; }
 inline Val Fma(Val x, Val y, Val z) { return {x.b, x.b->Fma(x.r, y.r, z.r)}; }
 inline Val Select(Val c, Val x, Val y) { return {x.b, x.b->Select(c.r, x.r, y.r)}; }
@@ -77,15 +78,40 @@ class Format {
   KType type_;
 };
 
+// fn(x) computed in f64 and rounded once: for functions that are too rare for a version in f32.
+template <typename Fn>
+Val InF64(Val x, Fn fn) {
+  const Format f(x);
+  return f.is_f64() ? fn(x) : Cast(fn(Cast(x, DType::kF64)), f.float_type());
+}
+
 Val Exp(Val x);
 Val ExpNonPositive(Val x);
+Val Exp2(Val x);
+// 2^(x + tail) for a `tail` that is tiny beside the spacing of whole numbers.
+Val Exp2(Val x, Val tail);
+Val Expm1(Val x);
 Val Sigmoid(Val x);
 Val Silu(Val x);
 Val Tanh(Val x);
+Val Sinh(Val x);
+Val Cosh(Val x);
 Val Log(Val x);
+Val Log2(Val x);
+Val Log1p(Val x);
+Val Asinh(Val x);
+Val Acosh(Val x);
+Val Atanh(Val x);
 Val Erf(Val x);
 Val Gelu(Val x);
 Val Sin(Val x);
 Val Cos(Val x);
+Val Tan(Val x);
+Val Asin(Val x);
+Val Acos(Val x);
+Val Atan(Val x);
+Val Atan2(Val y, Val x);
+Val Pow(Val x, Val y);         // floats
+Val IntegerPow(Val x, Val y);  // integers
 
 }  // namespace lathe::kernel::math

@@ -1,4 +1,4 @@
-// sin and cos: x = q * pi/2 + r with |r| <= pi/4, then a polynomial for sin(r) or cos(r).
+// sin, cos and tan: x = q * pi/2 + r with |r| <= pi/4, then a polynomial for sin(r) or cos(r).
 // Moderate arguments are reduced by Cody and Waite's method in three parts; when a vector holds a
 // huge one, that lane is reduced by Payne and Hanek's method in integer arithmetic (M. H. Payne, R.
 // N. Hanek, "Radian reduction for trigonometric functions", SIGNUM 1983).
@@ -135,8 +135,12 @@ Reduced Reduce(const Format& f, Val a) {
   return {{&b, b.Get(r)}, {&b, b.Get(q)}};
 }
 
-// sin(r + q * pi/2), |r| <= pi/4; both polynomials are minimax.
-Val Quadrant(const Format& f, Val r, Val q) {
+struct SineCosine {
+  Val sine, cosine;
+};
+
+// Of |r| <= pi/4; both polynomials are minimax.
+SineCosine OfReduced(const Format& f, Val r) {
   const Val u = r * r;
   const Val s =
       f.is_f64() ? f.Poly(u, {-0x1.5555555555548p-3, 0x1.111111110f75dp-7, -0x1.a01a019bf222ep-13,
@@ -147,11 +151,15 @@ Val Quadrant(const Format& f, Val r, Val q) {
           ? f.Poly(u, {0x1.555555555554bp-5, -0x1.6c16c16c15016p-10, 0x1.a01a019c8f3eep-16,
                        -0x1.27e4f7f19d4b2p-22, 0x1.1ee9dbd0d86a6p-29, -0x1.8fa681e385241p-37})
           : f.Poly(u, {0x1.55554ap-5, -0x1.6c0c2ap-10, 0x1.99e91p-16});
-  const Val sine = Fma(r, u * s, r);
-  const Val cosine = Fma(u, Fma(u, c, f.F(-0.5)), f.F(1));
+  return {Fma(r, u * s, r), Fma(u, Fma(u, c, f.F(-0.5)), f.F(1))};
+}
+
+// sin(r + q * pi/2).
+Val Quadrant(const Format& f, Val r, Val q) {
+  const SineCosine of_r = OfReduced(f, r);
   const Val odd = (q & f.I(1)) == f.I(1);
   const Val negate = (q << f.I(f.is_f64() ? 62 : 30)) & f.SignBit();
-  return f.FromBits(f.ToBits(Select(odd, cosine, sine)) ^ negate);
+  return f.FromBits(f.ToBits(Select(odd, of_r.cosine, of_r.sine)) ^ negate);
 }
 
 }  // namespace
@@ -168,6 +176,18 @@ Val Cos(Val x) {
   const Format f(x);
   const Reduced d = Reduce(f, Abs(x));
   return Quadrant(f, d.r, d.q + f.I(1));
+}
+
+// By the tangent of |x|; that of r + pi/2 is -cos(r) / sin(r).
+Val Tan(Val x) {
+  return InF64(x, [](Val v) {
+    const Format f(v);
+    const Reduced d = Reduce(f, Abs(v));
+    const SineCosine of_r = OfReduced(f, d.r);
+    const Val odd = (d.q & f.I(1)) == f.I(1);
+    const Val y = Select(odd, -of_r.cosine, of_r.sine) / Select(odd, of_r.sine, of_r.cosine);
+    return f.FromBits(f.ToBits(y) ^ (f.ToBits(v) & f.SignBit()));
+  });
 }
 
 }  // namespace lathe::kernel::math

@@ -1,5 +1,5 @@
-// argmax over the last axis: lanes keep their best element and its position, then one lane after
-// another is compared. The first NaN wins, else the first extremum.
+// argmax and argmin over the last axis: lanes keep their best element and its position, then one
+// lane after another is compared. The first (or last) NaN wins, else the first (or last) extremum.
 #include <limits>
 
 #include "compiler/lower/emit.h"
@@ -21,12 +21,12 @@ constexpr int64_t kNone = std::numeric_limits<int64_t>::max();  // a lane that h
 
 }  // namespace
 
-LoweredKernel LowerArgmaxRow(const LowerContext& c, const Group& group) {
+LoweredKernel LowerArgExtremumRow(const LowerContext& c, const Group& group) {
   const Node& n = c.graph.node(group.anchor);
   const ValueId operand = n.operands[0];
   const Shape& shape = group.space;
   const DType dtype = c.graph.type(operand).dtype;
-  KernelScope scope(c, "row_argmax");
+  KernelScope scope(c, std::string("row_") + std::string(ir::Name(n.op)));
   kernel::KernelBuilder& b = scope.b();
 
   Shape row_shape;
@@ -39,7 +39,7 @@ LoweredKernel LowerArgmaxRow(const LowerContext& c, const Group& group) {
 
   Coords coords = Delinearize(row_shape, b.task());
   coords.push_back(0);
-  const int best = b.Var(ReductionIdentity(b, ir::Op::k_max, {dtype, kLanes}));
+  const int best = b.Var(ReductionIdentity(b, ExtremumOf(n.op), {dtype, kLanes}));
   const int place = b.Var(b.Int({i64, kLanes}, kNone));
   b.For("j", 0, length, kLanes, [&](Dim j) {
     dim::SymbolId symbol = 0;
@@ -50,7 +50,7 @@ LoweredKernel LowerArgmaxRow(const LowerContext& c, const Group& group) {
     const Reg x = b.Splat(e.Emit(operand, coords), kLanes);
     const Reg old = b.Get(best), at = b.Get(place);
     Reg better =
-        b.Bin(KOp::kOr, IsBetterMax(b, x, old), b.Bin(KOp::kEq, at, b.Int({i64, 1}, kNone)));
+        b.Bin(KOp::kOr, TakesPlace(b, n, x, old), b.Bin(KOp::kEq, at, b.Int({i64, 1}, kNone)));
     better = b.Bin(KOp::kAnd, better, mask);
     b.Set(best, b.Select(better, x, old));
     b.Set(place, b.Select(better, e.DimValue(j), at));
@@ -62,12 +62,9 @@ LoweredKernel LowerArgmaxRow(const LowerContext& c, const Group& group) {
   b.For("lane", 1, kLanes, 1, [&](Dim lane) {
     const Reg x = b.Load(values, lane), at = b.Load(places, lane);
     const Reg old = b.Get(row_best), old_at = b.Get(row_place);
-    Reg same = b.Bin(KOp::kEq, x, old);
-    if (IsFloat(dtype))
-      same =
-          b.Bin(KOp::kOr, same, b.Bin(KOp::kAnd, b.Bin(KOp::kNe, x, x), b.Bin(KOp::kNe, old, old)));
-    Reg better = b.Bin(KOp::kAnd, same, b.Bin(KOp::kLt, at, old_at));
-    better = b.Bin(KOp::kOr, better, IsBetterMax(b, x, old));
+    const Reg comes_first = b.Bin(n.attrs.last ? KOp::kGt : KOp::kLt, at, old_at);
+    Reg better = b.Bin(KOp::kAnd, IsEqual(b, x, old), comes_first);
+    better = b.Bin(KOp::kOr, better, IsBetter(b, n, x, old));
     better = b.Bin(KOp::kAnd, better, b.Bin(KOp::kNe, at, b.Int({i64, 1}, kNone)));
     b.Set(row_best, b.Select(better, x, old));
     b.Set(row_place, b.Select(better, at, old_at));

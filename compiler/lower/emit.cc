@@ -106,11 +106,14 @@ Reg ElementEmitter::Compute(ValueId v, const Coords& coords) {
     case Op::k_attention:
       return EmitAttention(n, coords);
     case Op::k_argmax:
-      return EmitArgmax(n, coords);
+    case Op::k_argmin:
+      return EmitArgExtremum(n, coords);
     case Op::k_sum:
     case Op::k_prod:
     case Op::k_max:
     case Op::k_min:
+    case Op::k_all:
+    case Op::k_any:
       return EmitReduction(v, coords);
     case Op::k_segment_sum:
     case Op::k_segment_max:

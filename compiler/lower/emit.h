@@ -81,7 +81,8 @@ class ElementEmitter {
   kernel::Reg EmitReduction(ir::ValueId v, const Coords& coords);
   kernel::Reg EmitSegmentReduction(const ir::Node& n, const Coords& coords);
   kernel::Reg EmitToPadded(const ir::Node& n, const Coords& coords);
-  kernel::Reg EmitArgmax(const ir::Node& n, const Coords& coords);
+  kernel::Reg EmitArgExtremum(const ir::Node& n, const Coords& coords);
+  Coords ReductionCoords(const ir::Node& n, const Coords& coords) const;
   // `v` at `coords`, touching memory only where `condition` (bool; kNoReg: everywhere) holds.
   kernel::Reg EmitWhere(kernel::Reg condition, ir::ValueId v, const Coords& coords);
   kernel::Reg And(kernel::Reg a, kernel::Reg b);  // kNoReg: true

@@ -145,7 +145,7 @@ Reg ElementEmitter::EmitReduction(ValueId v, const Coords& coords) {
   return FinishReduction(b(), n, b().Get(acc), count);
 }
 
-Reg ElementEmitter::EmitArgmax(const Node& n, const Coords& coords) {
+Reg ElementEmitter::EmitArgExtremum(const Node& n, const Coords& coords) {
   const size_t axis = static_cast<size_t>(*n.attrs.axis);
   const ir::ValueType& operand = graph().type(n.operands[0]);
   const int lanes = Varies(coords) ? axis_.lanes : 1;
@@ -157,7 +157,7 @@ Reg ElementEmitter::EmitArgmax(const Node& n, const Coords& coords) {
     Open();
     at[axis] = i;
     const Reg x = Emit(n.operands[0], at), old = b().Get(best);
-    const Reg better = IsBetterMax(b(), x, old);
+    const Reg better = TakesPlace(b(), n, x, old);
     b().Set(best, b().Select(better, x, old));
     b().Set(index, b().Select(better, b().Index(i), b().Get(index)));
     Close();

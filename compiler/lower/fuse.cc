@@ -28,7 +28,21 @@ bool IsCheap(Op op) {
   switch (op) {
     case Op::k_neg:
     case Op::k_abs:
+    case Op::k_sign:
+    case Op::k_floor:
+    case Op::k_ceil:
+    case Op::k_round:
+    case Op::k_trunc:
     case Op::k_not:
+    case Op::k_bit_not:
+    case Op::k_and:
+    case Op::k_or:
+    case Op::k_xor:
+    case Op::k_bit_and:
+    case Op::k_bit_or:
+    case Op::k_bit_xor:
+    case Op::k_shift_left:
+    case Op::k_shift_right:
     case Op::k_cast:
     case Op::k_add:
     case Op::k_sub:
@@ -148,15 +162,15 @@ class Fuser {
     return true;
   }
 
-  bool IsArgmaxGroup(int g) { return node(group(g).anchor).op == Op::k_argmax; }
+  bool IsArgGroup(int g) { return IsArgExtremum(node(group(g).anchor).op); }
 
   bool JoinRow(ValueId v, size_t first_group) {
-    if (node(v).op == Op::k_argmax) return false;
+    if (IsArgExtremum(node(v).op)) return false;
     const Shape& space = graph_.type(node(v).operands[0]).shape;
     const int last = static_cast<int>(building_.size()) - 1;
     for (int g = last; g >= static_cast<int>(first_group) && g > last - 4; --g) {
       const Group& row = group(g);
-      if (row.kind == GroupKind::kRow && !IsArgmaxGroup(g) && row.space == space &&
+      if (row.kind == GroupKind::kRow && !IsArgGroup(g) && row.space == space &&
           row.axes == ReducedAxes(node(v)) && row.members.size() < kMaxMembers &&
           OthersReady(v, g)) {
         Join(v, g);
@@ -182,7 +196,7 @@ class Fuser {
     const Group& in = group(g);
     const bool elementwise = ir::Info(n.op).emission == Emission::kElementwise;
     if (in.kind == GroupKind::kRow) {
-      if (IsArgmaxGroup(g)) return false;
+      if (IsArgGroup(g)) return false;
       // Values of the whole space are stored by their position in the row.
       const bool full = n.type.shape == in.space;
       if (full && !AreTrailing(in.axes, in.space.size())) return false;
@@ -437,17 +451,16 @@ const char* Name(GroupKind kind) {
   return "?";
 }
 
-bool IsReduction(Op op) {
-  return op == Op::k_sum || op == Op::k_prod || op == Op::k_max || op == Op::k_min ||
-         op == Op::k_argmax;
-}
+bool IsArgExtremum(Op op) { return op == Op::k_argmax || op == Op::k_argmin; }
+
+bool IsReduction(Op op) { return ir::Info(op).emission == ir::Emission::kReduction; }
 
 bool IsView(Op op) {
   return op == Op::k_broadcast || op == Op::k_reshape || op == Op::k_permute || op == Op::k_slice;
 }
 
 std::vector<int64_t> ReducedAxes(const Node& n) {
-  if (n.op == Op::k_argmax) return {*n.attrs.axis};
+  if (IsArgExtremum(n.op)) return {*n.attrs.axis};
   std::vector<int64_t> axes = n.attrs.axes;
   std::sort(axes.begin(), axes.end());
   return axes;

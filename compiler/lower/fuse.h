@@ -68,9 +68,10 @@ bool IsReduction(ir::Op op);
 // True for a reduction of whole windows (or of what elementwise ops make of them): a plain loop in
 // row-major order, with the positions of the windows along the lanes.
 bool IsWindowReduction(const ir::Graph& graph, ir::ValueId v);
+bool IsArgExtremum(ir::Op op);  // argmax, argmin
 // Index maps that cost nothing: broadcast, reshape, permute, slice.
 bool IsView(ir::Op op);
-// The axes that a reduction or argmax reduces.
+// The axes that a reduction reduces.
 std::vector<int64_t> ReducedAxes(const ir::Node& n);
 
 }  // namespace lathe::compiler

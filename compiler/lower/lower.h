@@ -33,7 +33,7 @@ absl::StatusOr<LoweredKernel> LowerGroup(const LowerContext& c, const Group& gro
 
 LoweredKernel LowerPointwise(const LowerContext& c, const Group& group);
 LoweredKernel LowerRow(const LowerContext& c, const Group& group);
-LoweredKernel LowerArgmaxRow(const LowerContext& c, const Group& group);
+LoweredKernel LowerArgExtremumRow(const LowerContext& c, const Group& group);
 LoweredKernel LowerGemm(const LowerContext& c, const Group& group);
 LoweredKernel LowerAttention(const LowerContext& c, const Group& group);
 LoweredKernel LowerSegment(const LowerContext& c, const Group& group);

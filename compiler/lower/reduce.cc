@@ -33,7 +33,7 @@ T Identity(Op op) {
 }  // namespace
 
 uint64_t ReductionIdentityBits(Op op, DType dtype) {
-  if (dtype == DType::kBool) return op == Op::k_prod || op == Op::k_min;
+  if (dtype == DType::kBool) return op == Op::k_prod || op == Op::k_min || op == Op::k_all;
   return VisitDType(dtype, [&](auto type) -> uint64_t {
     using T = decltype(type);
     if constexpr (kIsNarrowFloat<T>) {
@@ -55,6 +55,7 @@ KOp ReductionOp(Op op) {
     case Op::k_prod:
       return KOp::kMul;
     case Op::k_max:
+    case Op::k_any:
       return KOp::kMax;
     default:
       return KOp::kMin;
@@ -68,6 +69,7 @@ KOp LaneReductionOp(Op op) {
     case Op::k_prod:
       return KOp::kReduceMul;
     case Op::k_max:
+    case Op::k_any:
       return KOp::kReduceMax;
     default:
       return KOp::kReduceMin;
@@ -91,11 +93,25 @@ Reg FinishReduction(KernelBuilder& b, const ir::Node& n, Reg value, Dim count) {
   return b.Select(b.Bin(KOp::kEq, b.Index(count), b.Int({i64, 1}, 0)), nothing, value);
 }
 
-Reg IsBetterMax(KernelBuilder& b, Reg x, Reg old) {
-  const Reg greater = b.Bin(KOp::kGt, x, old);
-  if (!IsFloat(b.type(x).dtype)) return greater;
-  const Reg first_nan = b.Bin(KOp::kAnd, b.Bin(KOp::kNe, x, x), b.Bin(KOp::kEq, old, old));
-  return b.Bin(KOp::kOr, greater, first_nan);
+Op ExtremumOf(Op op) { return op == Op::k_argmin ? Op::k_min : Op::k_max; }
+
+Reg IsBetter(KernelBuilder& b, const ir::Node& n, Reg x, Reg old) {
+  const Reg beats = b.Bin(n.op == Op::k_argmin ? KOp::kLt : KOp::kGt, x, old);
+  if (!IsFloat(b.type(x).dtype)) return beats;
+  const Reg new_nan = b.Bin(KOp::kAnd, b.Bin(KOp::kNe, x, x), b.Bin(KOp::kEq, old, old));
+  return b.Bin(KOp::kOr, beats, new_nan);
+}
+
+Reg IsEqual(KernelBuilder& b, Reg x, Reg old) {
+  const Reg equal = b.Bin(KOp::kEq, x, old);
+  if (!IsFloat(b.type(x).dtype)) return equal;
+  const Reg both_nan = b.Bin(KOp::kAnd, b.Bin(KOp::kNe, x, x), b.Bin(KOp::kNe, old, old));
+  return b.Bin(KOp::kOr, equal, both_nan);
+}
+
+Reg TakesPlace(KernelBuilder& b, const ir::Node& n, Reg x, Reg old) {
+  const Reg better = IsBetter(b, n, x, old);
+  return n.attrs.last ? b.Bin(KOp::kOr, better, IsEqual(b, x, old)) : better;
 }
 
 }  // namespace lathe::compiler

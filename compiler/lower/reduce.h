@@ -17,7 +17,13 @@ kernel::KOp LaneReductionOp(ir::Op op);
 // the node's `value` says.
 kernel::Reg FinishReduction(kernel::KernelBuilder& b, const ir::Node& n, kernel::Reg value,
                             Dim count);
-// argmax: `x`, which comes after `old`, takes its place: it is greater, or the first NaN.
-kernel::Reg IsBetterMax(kernel::KernelBuilder& b, kernel::Reg x, kernel::Reg old);
+
+// argmax and argmin, `n`: what their elements are compared for, k_max or k_min;
+ir::Op ExtremumOf(ir::Op op);
+// whether `x` beats `old`, or is NaN where that isn't; whether neither beats the other;
+kernel::Reg IsBetter(kernel::KernelBuilder& b, const ir::Node& n, kernel::Reg x, kernel::Reg old);
+kernel::Reg IsEqual(kernel::KernelBuilder& b, kernel::Reg x, kernel::Reg old);
+// and whether `x`, which comes after `old`, takes its place.
+kernel::Reg TakesPlace(kernel::KernelBuilder& b, const ir::Node& n, kernel::Reg x, kernel::Reg old);
 
 }  // namespace lathe::compiler

@@ -350,7 +350,7 @@ class RowLowering {
 }  // namespace
 
 LoweredKernel LowerRow(const LowerContext& c, const Group& group) {
-  if (c.graph.node(group.anchor).op == Op::k_argmax) return LowerArgmaxRow(c, group);
+  if (IsArgExtremum(c.graph.node(group.anchor).op)) return LowerArgExtremumRow(c, group);
   return RowLowering(c, group).Run();
 }
 

@@ -42,6 +42,8 @@ double OpCost(Op op) {
   switch (op) {
     case Op::k_exp:
     case Op::k_log:
+    case Op::k_exp2:
+    case Op::k_log2:
     case Op::k_sigmoid:
     case Op::k_silu:
     case Op::k_random:
@@ -51,7 +53,21 @@ double OpCost(Op op) {
     case Op::k_gelu:
     case Op::k_sin:
     case Op::k_cos:
+    case Op::k_expm1:
+    case Op::k_log1p:
       return 0.9;
+    case Op::k_tan:
+    case Op::k_asin:
+    case Op::k_acos:
+    case Op::k_atan:
+    case Op::k_atan2:
+    case Op::k_sinh:
+    case Op::k_cosh:
+    case Op::k_asinh:
+    case Op::k_acosh:
+    case Op::k_atanh:
+    case Op::k_pow:
+      return 3;
     case Op::k_div:
     case Op::k_sqrt:
     case Op::k_rsqrt:

@@ -37,9 +37,9 @@ bool SameAttrs(const ir::Attrs& a, const ir::Attrs& b) {
          a.sizes == b.sizes && a.dilations == b.dilations && a.dim == b.dim && a.dtype == b.dtype &&
          Bits(a.value) == Bits(b.value) && Bits(a.epsilon) == Bits(b.epsilon) &&
          Bits(a.scale) == Bits(b.scale) && a.seed == b.seed && a.distribution == b.distribution &&
-         a.reduction == b.reduction && a.keep_dims == b.keep_dims && a.descending == b.descending &&
-         a.exclusive == b.exclusive && a.reverse == b.reverse && a.unchecked == b.unchecked &&
-         a.causal == b.causal && a.empty_row_nan == b.empty_row_nan;
+         a.reduction == b.reduction && a.keep_dims == b.keep_dims && a.last == b.last &&
+         a.descending == b.descending && a.exclusive == b.exclusive && a.reverse == b.reverse &&
+         a.unchecked == b.unchecked && a.causal == b.causal && a.empty_row_nan == b.empty_row_nan;
 }
 
 bool Swappable(const ir::Node& n) {
@@ -68,8 +68,8 @@ size_t HashValue(const ir::Node& n) {
   hash = absl::HashOf(hash, a.axis.value_or(-1), a.axes, a.starts, a.limits, a.steps, a.low, a.high,
                       a.sizes, a.dilations, a.dim.value_or(Dim()));
   hash = absl::HashOf(hash, HashBits(a.value), HashBits(a.epsilon), HashBits(a.scale),
-                      a.seed.value_or(0), a.distribution, a.reduction, a.keep_dims, a.descending,
-                      a.exclusive, a.reverse, a.unchecked);
+                      a.seed.value_or(0), a.distribution, a.reduction, a.keep_dims, a.last,
+                      a.descending, a.exclusive, a.reverse, a.unchecked);
   if (n.op == ir::Op::k_constant)
     hash = ByContent(a.tensor) ? absl::HashOf(hash, Bytes(a.tensor))
                                : absl::HashOf(hash, a.tensor.raw());

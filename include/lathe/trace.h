@@ -90,15 +90,24 @@ Value operator*(Operand a, Operand b);
 Value operator/(Operand a, Operand b);
 Value operator-(Operand a);
 Value rem(Operand a, Operand b), floordiv(Operand a, Operand b), mod(Operand a, Operand b);
+Value pow(Operand a, Operand b), atan2(Operand y, Operand x);
 Value maximum(Operand a, Operand b), minimum(Operand a, Operand b);
 Value logical_and(Operand a, Operand b), logical_or(Operand a, Operand b), logical_not(Operand a);
+Value logical_xor(Operand a, Operand b);
+Value bit_and(Operand a, Operand b), bit_or(Operand a, Operand b), bit_xor(Operand a, Operand b);
+Value bit_not(Operand a), shift_left(Operand a, Operand b), shift_right(Operand a, Operand b);
+Value is_nan(Operand x), is_inf(Operand x);
 Value equal(Operand a, Operand b), not_equal(Operand a, Operand b), less(Operand a, Operand b);
 Value less_equal(Operand a, Operand b), greater(Operand a, Operand b),
     greater_equal(Operand a, Operand b);
 Value select(Operand condition, Operand a, Operand b);
 Value clamp(Operand x, Operand low, Operand high);  // min(max(x, low), high)
 Value abs(Operand x), exp(Operand x), log(Operand x), sqrt(Operand x), rsqrt(Operand x);
-Value tanh(Operand x), erf(Operand x), sin(Operand x), cos(Operand x), floor(Operand x);
+Value exp2(Operand x), expm1(Operand x), log2(Operand x), log1p(Operand x);
+Value tanh(Operand x), erf(Operand x), sin(Operand x), cos(Operand x), tan(Operand x);
+Value asin(Operand x), acos(Operand x), atan(Operand x);
+Value sinh(Operand x), cosh(Operand x), asinh(Operand x), acosh(Operand x), atanh(Operand x);
+Value floor(Operand x), ceil(Operand x), round(Operand x), trunc(Operand x), sign(Operand x);
 Value relu(Operand x), sigmoid(Operand x), silu(Operand x), gelu(Operand x);
 Value cast(const Value& x, DType to, Loc loc = Loc::current());
 
@@ -157,7 +166,15 @@ Value min(const Value& x, const std::vector<int>& axes, bool keep_dims = false,
           Loc loc = Loc::current());
 Value mean(const Value& x, const std::vector<int>& axes, bool keep_dims = false,
            Loc loc = Loc::current());
-Value argmax(const Value& x, int axis, bool keep_dims = false, Loc loc = Loc::current());
+Value all(const Value& x, const std::vector<int>& axes, bool keep_dims = false,
+          Loc loc = Loc::current());
+Value any(const Value& x, const std::vector<int>& axes, bool keep_dims = false,
+          Loc loc = Loc::current());
+// `last`: of equal elements the last one, not the first.
+Value argmax(const Value& x, int axis, bool keep_dims = false, bool last = false,
+             Loc loc = Loc::current());
+Value argmin(const Value& x, int axis, bool keep_dims = false, bool last = false,
+             Loc loc = Loc::current());
 
 // Products. matmul follows numpy's rules for ranks and batch dims.
 Value matmul(const Value& a, const Value& b, Loc loc = Loc::current());

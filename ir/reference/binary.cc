@@ -1,4 +1,5 @@
 // Elementwise ops of two and three operands of one shape.
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <limits>
@@ -86,6 +87,39 @@ T FloatMod(T a, T b) {
   return (r < 0) != (b < 0) ? r + b : r;
 }
 
+// x^y by its definition, wrapping; for negative y the whole part of 1 / x^-y, where 1 / 0 is 0.
+template <typename T>
+T IntegerPower(T x, T y) {
+  if (y < 0) {
+    if (x == 1) return T{1};
+    if (x != static_cast<T>(-1)) return T{0};
+    return y % 2 == 0 ? T{1} : x;
+  }
+  uint64_t result = 1, square = static_cast<uint64_t>(x);
+  for (uint64_t rest = static_cast<uint64_t>(y); rest != 0; rest /= 2, square *= square)
+    if (rest % 2 != 0) result *= square;
+  return static_cast<T>(result);
+}
+
+// fn on the bits of two integers.
+template <typename Fn>
+absl::StatusOr<Tensor> MapBits(const EvalContext& c, Fn fn) {
+  return Map(c, [fn](auto a, auto b) {
+    using T = decltype(a);
+    return static_cast<T>(fn(static_cast<uint64_t>(a), static_cast<uint64_t>(b)));
+  });
+}
+
+// fn on an integer and an amount; one outside of [0, width) comes as the width.
+template <typename Fn>
+absl::StatusOr<Tensor> Shift(const EvalContext& c, Fn fn) {
+  return Map(c, [fn](auto a, auto b) {
+    using T = decltype(a);
+    constexpr uint64_t kWidth = 8 * sizeof(T);
+    return static_cast<T>(fn(a, std::min(static_cast<uint64_t>(b), kWidth)));
+  });
+}
+
 }  // namespace
 
 absl::StatusOr<Tensor> Eval_add(const EvalContext& c) { return Wrap(c, std::plus<>()); }
@@ -137,6 +171,25 @@ absl::StatusOr<Tensor> Eval_mod(const EvalContext& c) {
   });
 }
 
+// Floats by the rules of C; long double holds what float64 would round.
+absl::StatusOr<Tensor> Eval_pow(const EvalContext& c) {
+  return Map(c, [](auto a, auto b) {
+    using T = decltype(a);
+    if constexpr (std::is_floating_point_v<T>) {
+      return static_cast<T>(std::pow(static_cast<long double>(a), static_cast<long double>(b)));
+    } else {
+      return IntegerPower(a, b);
+    }
+  });
+}
+
+absl::StatusOr<Tensor> Eval_atan2(const EvalContext& c) {
+  return Map(c, [](auto a, auto b) {
+    using T = decltype(a);
+    return static_cast<T>(std::atan2(static_cast<long double>(a), static_cast<long double>(b)));
+  });
+}
+
 absl::StatusOr<Tensor> Eval_maximum(const EvalContext& c) {
   return Map(c, [](auto a, auto b) { return Maximum(a, b); });
 }
@@ -149,6 +202,28 @@ absl::StatusOr<Tensor> Eval_and(const EvalContext& c) {
 }
 absl::StatusOr<Tensor> Eval_or(const EvalContext& c) {
   return Compare(c, [](auto a, auto b) { return a != 0 || b != 0; });
+}
+
+absl::StatusOr<Tensor> Eval_xor(const EvalContext& c) {
+  return Compare(c, [](auto a, auto b) { return (a != 0) != (b != 0); });
+}
+
+absl::StatusOr<Tensor> Eval_bit_and(const EvalContext& c) { return MapBits(c, std::bit_and<>()); }
+absl::StatusOr<Tensor> Eval_bit_or(const EvalContext& c) { return MapBits(c, std::bit_or<>()); }
+absl::StatusOr<Tensor> Eval_bit_xor(const EvalContext& c) { return MapBits(c, std::bit_xor<>()); }
+
+absl::StatusOr<Tensor> Eval_shift_left(const EvalContext& c) {
+  return Shift(c, [](auto a, uint64_t amount) {
+    return amount >= 64 ? 0 : static_cast<uint64_t>(a) << amount;
+  });
+}
+// Halved `amount` times, rounding down.
+absl::StatusOr<Tensor> Eval_shift_right(const EvalContext& c) {
+  return Shift(c, [](auto a, uint64_t amount) {
+    using T = decltype(a);
+    for (; amount > 0; --amount) a = static_cast<T>(a >= 0 ? a / 2 : -(-(a + 1) / 2) - 1);
+    return a;
+  });
 }
 
 absl::StatusOr<Tensor> Eval_eq(const EvalContext& c) { return Compare(c, std::equal_to<>()); }

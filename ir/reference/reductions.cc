@@ -1,5 +1,6 @@
-// sum, prod, max, min, argmax over any set of axes. Sums and products of f32 are held in float64
-// (of f64 in long double) and rounded once; those of integers wrap in their own type.
+// sum, prod, max, min, all, any, argmax, argmin over any set of axes. Sums and products of f32 are
+// held in float64 (of f64 in long double) and rounded once; those of integers wrap in their own
+// type.
 #include <algorithm>
 #include <limits>
 #include <optional>
@@ -80,6 +81,24 @@ absl::StatusOr<Tensor> ReduceExtremum(const EvalContext& c, Fn better) {
   });
 }
 
+// The first NaN if there is one, else the first element that no other beats; or the last of either.
+template <typename Fn>
+absl::StatusOr<Tensor> ArgExtremum(const EvalContext& c, Fn beats) {
+  const int64_t axis = c.node->attrs.axis.value_or(0);
+  const bool last = c.node->attrs.last;
+  return Reduce(c, {axis}, true, [beats, last](const auto* x, auto elements) {
+    size_t best = 0;
+    for (size_t i = 1; i < elements.size(); ++i) {
+      const auto value = x[elements[i]], champion = x[elements[best]];
+      const bool is_nan = value != value, was_nan = champion != champion;
+      const bool better = is_nan ? !was_nan : !was_nan && beats(value, champion);
+      const bool equal = is_nan ? was_nan : value == champion;
+      if (better || (last && equal)) best = i;
+    }
+    return static_cast<int64_t>(best);
+  });
+}
+
 }  // namespace
 
 absl::StatusOr<Tensor> Eval_sum(const EvalContext& c) {
@@ -110,18 +129,24 @@ absl::StatusOr<Tensor> Eval_min(const EvalContext& c) {
   return ReduceExtremum(c, [](auto a, auto b) { return Minimum(a, b); });
 }
 
-// The first NaN if there is one, else the first largest element.
-absl::StatusOr<Tensor> Eval_argmax(const EvalContext& c) {
-  const int64_t axis = c.node->attrs.axis.value_or(0);
-  return Reduce(c, {axis}, true, [](const auto* x, auto elements) {
-    size_t best = 0;
-    for (size_t i = 0; i < elements.size(); ++i) {
-      const auto value = x[elements[i]], champion = x[elements[best]];
-      if (champion != champion) break;
-      if (value != value || value > champion) best = i;
-    }
-    return static_cast<int64_t>(best);
+absl::StatusOr<Tensor> Eval_all(const EvalContext& c) {
+  return Reduce(c, c.node->attrs.axes, false, [](const auto* x, auto elements) {
+    return std::all_of(elements.begin(), elements.end(), [x](int64_t at) { return x[at] != 0; });
   });
+}
+
+absl::StatusOr<Tensor> Eval_any(const EvalContext& c) {
+  return Reduce(c, c.node->attrs.axes, false, [](const auto* x, auto elements) {
+    return std::any_of(elements.begin(), elements.end(), [x](int64_t at) { return x[at] != 0; });
+  });
+}
+
+absl::StatusOr<Tensor> Eval_argmax(const EvalContext& c) {
+  return ArgExtremum(c, [](auto a, auto b) { return a > b; });
+}
+
+absl::StatusOr<Tensor> Eval_argmin(const EvalContext& c) {
+  return ArgExtremum(c, [](auto a, auto b) { return a < b; });
 }
 
 }  // namespace lathe::ir

@@ -54,11 +54,16 @@ class Generator : public SequentialSteps {
 
   Op UnaryOp(DType dtype) {
     if (dtype == bool_) return Op::k_not;
-    if (IsInt(dtype)) return random_.Of({Op::k_neg, Op::k_abs, Op::k_relu});
+    if (IsInt(dtype))
+      return random_.Of({Op::k_neg, Op::k_abs, Op::k_relu, Op::k_sign, Op::k_bit_not});
     if (options_.integer_valued || random_.Percent(35))
-      return random_.Of({Op::k_neg, Op::k_abs, Op::k_relu, Op::k_floor});
-    return random_.Of({Op::k_exp, Op::k_log, Op::k_sqrt, Op::k_rsqrt, Op::k_tanh, Op::k_erf,
-                       Op::k_sin, Op::k_cos, Op::k_sigmoid, Op::k_silu, Op::k_gelu});
+      return random_.Of({Op::k_neg, Op::k_abs, Op::k_relu, Op::k_floor, Op::k_ceil, Op::k_round,
+                         Op::k_trunc, Op::k_sign, Op::k_is_nan, Op::k_is_inf});
+    return random_.Of({Op::k_exp,   Op::k_log,   Op::k_sqrt,  Op::k_rsqrt, Op::k_tanh,
+                       Op::k_erf,   Op::k_sin,   Op::k_cos,   Op::k_tan,   Op::k_sigmoid,
+                       Op::k_silu,  Op::k_gelu,  Op::k_exp2,  Op::k_expm1, Op::k_log2,
+                       Op::k_log1p, Op::k_asin,  Op::k_acos,  Op::k_atan,  Op::k_sinh,
+                       Op::k_cosh,  Op::k_asinh, Op::k_acosh, Op::k_atanh});
   }
 
   bool Unary() {
@@ -67,13 +72,17 @@ class Generator : public SequentialSteps {
   }
 
   Op BinaryOp(DType dtype) {
-    if (dtype == bool_) return random_.Of({Op::k_and, Op::k_or, Op::k_eq, Op::k_ne});
+    if (dtype == bool_) return random_.Of({Op::k_and, Op::k_or, Op::k_xor, Op::k_eq, Op::k_ne});
     if (random_.Percent(15)) {
       return random_.Of({Op::k_eq, Op::k_ne, Op::k_lt, Op::k_le, Op::k_gt, Op::k_ge});
     }
     if (IsInt(dtype) && random_.Percent(30))
-      return random_.Of({Op::k_div, Op::k_rem, Op::k_floordiv, Op::k_mod});
-    if (!options_.integer_valued && random_.Percent(15)) return Op::k_div;
+      return random_.Of({Op::k_div, Op::k_rem, Op::k_floordiv, Op::k_mod, Op::k_pow, Op::k_bit_and,
+                         Op::k_bit_or, Op::k_bit_xor, Op::k_shift_left, Op::k_shift_right});
+    if (IsFloat(dtype) && random_.Percent(5))
+      return random_.Of({Op::k_rem, Op::k_floordiv, Op::k_mod});
+    if (!options_.integer_valued && random_.Percent(15))
+      return random_.Of({Op::k_div, Op::k_pow, Op::k_atan2});
     return random_.Of(
         {Op::k_add, Op::k_add, Op::k_sub, Op::k_mul, Op::k_mul, Op::k_maximum, Op::k_minimum});
   }
@@ -126,6 +135,12 @@ class Generator : public SequentialSteps {
       case Op::k_maximum:
       case Op::k_minimum:
         return std::max(a, b);
+      case Op::k_pow:
+      case Op::k_bit_and:
+      case Op::k_bit_or:
+      case Op::k_bit_xor:
+      case Op::k_shift_left:
+        return 0x1p63;
       default:
         return IsInt(dtype) ? std::max(a, b) : a;
     }
@@ -323,15 +338,19 @@ class Generator : public SequentialSteps {
   }
 
   bool Reduce() {
-    const size_t i = PickNumeric();
+    const size_t i = PickAny();
     if (None(i) || Type(i).rank() == 0) return false;
     const bool is_float = IsFloat(Type(i).dtype);
-    Op op = random_.Of({Op::k_sum, Op::k_sum, Op::k_max, Op::k_min, Op::k_argmax, Op::k_prod});
+    Op op = random_.Of(
+        {Op::k_sum, Op::k_sum, Op::k_max, Op::k_min, Op::k_argmax, Op::k_argmin, Op::k_prod});
+    if (Type(i).dtype == bool_) op = random_.Of({Op::k_all, Op::k_any});
     if (is_float && !options_.integer_valued && random_.Percent(15)) op = Op::k_mean;
     Attrs attrs;
     attrs.keep_dims = random_.Percent(50);
     int64_t count = 1;
-    if (op == Op::k_argmax) {
+    const bool is_index = op == Op::k_argmax || op == Op::k_argmin;
+    if (is_index) {
+      attrs.last = random_.Percent(50);
       attrs.axis = random_.Below(Type(i).rank());
     } else {
       for (int axis = 0; axis < Type(i).rank(); ++axis) {
@@ -344,7 +363,7 @@ class Generator : public SequentialSteps {
     double bound = pool_[i].bound;
     if (op == Op::k_sum) bound *= static_cast<double>(count);
     if (op == Op::k_prod) bound = std::pow(bound, static_cast<double>(count));
-    if (op == Op::k_argmax) bound = static_cast<double>(kMostElements);
+    if (is_index) bound = static_cast<double>(kMostElements);
     return Keep(b_.Create(op, {pool_[i].id}, attrs), bound);
   }
 

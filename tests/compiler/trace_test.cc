@@ -36,7 +36,7 @@ std::vector<Tensor> Interpreted(absl::StatusOr<Program> program,
 
 template <typename T>
 std::vector<T> Elements(const Tensor& t) {
-  return {t.data<T>(), t.data<T>() + t.num_elements()};
+  return std::vector<T>(t.data<T>(), t.data<T>() + t.num_elements());
 }
 
 // The only output's elements.
@@ -93,10 +93,16 @@ TEST(TraceTest, EveryUnaryFunctionTracesItsOp) {
     Value (*make)(Operand);
     const char* op;
   };
-  const Row rows[] = {{abs, "abs"},     {exp, "exp"},     {log, "log"},      {sqrt, "sqrt"},
-                      {rsqrt, "rsqrt"}, {tanh, "tanh"},   {erf, "erf"},      {sin, "sin"},
-                      {cos, "cos"},     {floor, "floor"}, {relu, "relu"},    {sigmoid, "sigmoid"},
-                      {silu, "silu"},   {gelu, "gelu"},   {operator-, "neg"}};
+  const Row rows[] = {
+      {abs, "abs"},       {exp, "exp"},     {log, "log"},       {sqrt, "sqrt"},
+      {rsqrt, "rsqrt"},   {tanh, "tanh"},   {erf, "erf"},       {sin, "sin"},
+      {cos, "cos"},       {floor, "floor"}, {relu, "relu"},     {sigmoid, "sigmoid"},
+      {silu, "silu"},     {gelu, "gelu"},   {operator-, "neg"}, {ceil, "ceil"},
+      {round, "round"},   {trunc, "trunc"}, {sign, "sign"},     {is_nan, "is_nan"},
+      {is_inf, "is_inf"}, {exp2, "exp2"},   {expm1, "expm1"},   {log2, "log2"},
+      {log1p, "log1p"},   {tan, "tan"},     {asin, "asin"},     {acos, "acos"},
+      {atan, "atan"},     {sinh, "sinh"},   {cosh, "cosh"},     {asinh, "asinh"},
+      {acosh, "acosh"},   {atanh, "atanh"}};
   for (const Row& row : rows) {
     Trace t("f");
     const Value y = row.make(t.input("x", f32, {3}));
@@ -108,18 +114,46 @@ TEST(TraceTest, EveryUnaryFunctionTracesItsOp) {
   }
 }
 
+TEST(TraceTest, NegationsAreOfTheirTypes) {
+  Trace t("f");
+  EXPECT_EQ(bit_not(t.input("k", i32, {3})).dtype(), i32);
+  EXPECT_EQ(logical_not(t.input("p", bool_, {3})).dtype(), bool_);
+  EXPECT_EQ(is_nan(t.input("x", f64, {3})).dtype(), bool_);
+  EXPECT_TRUE(t.status().ok()) << t.status();
+  EXPECT_FALSE(bit_not(t.input("y", f32, {3})).ok());
+}
+
 TEST(TraceTest, EveryBinaryFunctionTracesItsOp) {
   struct Row {
     Value (*make)(Operand, Operand);
     DType dtype;
     const char* op;
   };
-  const Row rows[] = {
-      {rem, i32, "rem"},         {floordiv, i64, "floordiv"}, {mod, i32, "mod"},
-      {maximum, f32, "maximum"}, {minimum, f32, "minimum"},   {logical_and, bool_, "and"},
-      {logical_or, bool_, "or"}, {equal, f32, "eq"},          {not_equal, f32, "ne"},
-      {less, f32, "lt"},         {less_equal, f32, "le"},     {greater, f32, "gt"},
-      {greater_equal, f32, "ge"}};
+  const Row rows[] = {{rem, i32, "rem"},
+                      {floordiv, i64, "floordiv"},
+                      {mod, i32, "mod"},
+                      {maximum, f32, "maximum"},
+                      {minimum, f32, "minimum"},
+                      {logical_and, bool_, "and"},
+                      {logical_or, bool_, "or"},
+                      {equal, f32, "eq"},
+                      {not_equal, f32, "ne"},
+                      {less, f32, "lt"},
+                      {less_equal, f32, "le"},
+                      {greater, f32, "gt"},
+                      {greater_equal, f32, "ge"},
+                      {pow, f32, "pow"},
+                      {pow, i32, "pow"},
+                      {atan2, f64, "atan2"},
+                      {rem, f32, "rem"},
+                      {floordiv, f32, "floordiv"},
+                      {mod, f64, "mod"},
+                      {logical_xor, bool_, "xor"},
+                      {bit_and, i32, "bit_and"},
+                      {bit_or, i64, "bit_or"},
+                      {bit_xor, i32, "bit_xor"},
+                      {shift_left, i64, "shift_left"},
+                      {shift_right, i32, "shift_right"}};
   for (const Row& row : rows) {
     Trace t("f");
     const Value x = t.input("x", row.dtype, {3});
@@ -249,15 +283,21 @@ TEST(TraceTest, ReductionsFoldTheirAxes) {
   const Value x = t.constant(Floats({2, 3}, {1, 2, 3, 4, 5, 9}));
   const std::vector<Tensor> out =
       Interpreted(t.finish({sum(x, {-1}), prod(x, {0}), max(x, {0, 1}), min(x, {1}, true),
-                            mean(x, {1}), argmax(x, 1)}),
+                            mean(x, {1}), argmax(x, 1), argmin(x, 0, true, true),
+                            all(greater(x, 1), {1}), any(greater(x, 3), {1}, true)}),
                   {});
-  ASSERT_EQ(out.size(), 6u);
+  ASSERT_EQ(out.size(), 9u);
   EXPECT_THAT(Elements<float>(out[0]), ElementsAre(6, 18));
   EXPECT_THAT(Elements<float>(out[1]), ElementsAre(4, 10, 27));
   EXPECT_THAT(Elements<float>(out[2]), ElementsAre(9));
   EXPECT_THAT(out[3].shape(), ElementsAre(2, 1));
   EXPECT_THAT(Elements<float>(out[4]), ElementsAre(2, 6));
   EXPECT_THAT(Elements<int64_t>(out[5]), ElementsAre(2, 2));
+  EXPECT_THAT(out[6].shape(), ElementsAre(1, 3));
+  EXPECT_THAT(Elements<int64_t>(out[6]), ElementsAre(0, 0, 0));
+  EXPECT_THAT(Elements<bool>(out[7]), ElementsAre(false, true));
+  EXPECT_THAT(out[8].shape(), ElementsAre(2, 1));
+  EXPECT_THAT(Elements<bool>(out[8]), ElementsAre(false, true));
 }
 
 TEST(TraceTest, ProductsAndCompositesHaveTheirShapes) {

@@ -45,7 +45,9 @@ TEST(OpTable, NoCellIsEmpty) {
     const bool composite = op.emission == Emission::kComposite;
     EXPECT_EQ(op.evaluate == nullptr, interpreted || composite);
     EXPECT_EQ(op.expand != nullptr, composite);
-    for (char c : op.name) EXPECT_TRUE((c >= 'a' && c <= 'z') || c == '_') << op.name;
+    EXPECT_TRUE(op.name[0] >= 'a' && op.name[0] <= 'z') << op.name;
+    for (char c : op.name)
+      EXPECT_TRUE((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_') << op.name;
   }
 }
 

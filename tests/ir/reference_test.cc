@@ -74,6 +74,27 @@ TEST(Reference, P4ArgmaxGivesTheFirstNan) {
   ExpectBits(RunOp(Op::k_argmax, {F({5, kNan, 9, kNan})}, {.axis = 0}), Tensor::Scalar<int64_t>(1));
 }
 
+TEST(Reference, ArgminAndTheLastOfEquals) {
+  const Tensor x = F({2, 1, 1, 2}), y = F({5, kNan, 9, kNan, 1});
+  const auto at = [](int64_t i) { return Tensor::Scalar<int64_t>(i); };
+  ExpectBits(RunOp(Op::k_argmin, {x}, {.axis = 0}), at(1));
+  ExpectBits(RunOp(Op::k_argmin, {x}, {.axis = 0, .last = true}), at(2));
+  ExpectBits(RunOp(Op::k_argmax, {x}, {.axis = 0, .last = true}), at(3));
+  ExpectBits(RunOp(Op::k_argmin, {y}, {.axis = 0}), at(1));
+  ExpectBits(RunOp(Op::k_argmin, {y}, {.axis = 0, .last = true}), at(3));
+  ExpectBits(RunOp(Op::k_argmax, {y}, {.axis = 0, .last = true}), at(3));
+  ExpectBits(RunOp(Op::k_argmin, {F({0, -0.0f})}, {.axis = 0}), at(0));
+}
+
+TEST(Reference, AllAndAnyOfNothingAreTrueAndFalse) {
+  const Tensor none(bool_, {2, 0});
+  ExpectBits(RunOp(Op::k_all, {none}, {.axes = {1}}), B({true, true}));
+  ExpectBits(RunOp(Op::k_any, {none}, {.axes = {1}}), B({false, false}));
+  const Tensor p = Tensor::FromVector<bool>({2, 2}, {true, false, true, true});
+  ExpectBits(RunOp(Op::k_all, {p}, {.axes = {1}}), B({false, true}));
+  ExpectBits(RunOp(Op::k_any, {p}, {.axes = {0}}), B({true, true}));
+}
+
 TEST(Reference, P5RowsWithNothingToSee) {
   ExpectBits(RunOp(Op::k_softmax, {F({-kInf, -kInf})}, {.axis = 0}), F({kNan, kNan}));
   const Tensor q = Ones({1, 2}), k = Ones({3, 2}), v = Ones({3, 1});
@@ -97,6 +118,22 @@ TEST(Reference, FunctionsAreRoundedOnceFromFloat64) {
               {Op::k_sin, [](double v) { return std::sin(v); }},
               {Op::k_cos, [](double v) { return std::cos(v); }},
               {Op::k_floor, [](double v) { return std::floor(v); }},
+              {Op::k_ceil, [](double v) { return std::ceil(v); }},
+              {Op::k_round, [](double v) { return std::nearbyint(v); }},
+              {Op::k_trunc, [](double v) { return std::trunc(v); }},
+              {Op::k_exp2, [](double v) { return std::exp2(v); }},
+              {Op::k_expm1, [](double v) { return std::expm1(v); }},
+              {Op::k_log2, [](double v) { return std::log2(v); }},
+              {Op::k_log1p, [](double v) { return std::log1p(v); }},
+              {Op::k_tan, [](double v) { return std::tan(v); }},
+              {Op::k_asin, [](double v) { return std::asin(v); }},
+              {Op::k_acos, [](double v) { return std::acos(v); }},
+              {Op::k_atan, [](double v) { return std::atan(v); }},
+              {Op::k_sinh, [](double v) { return std::sinh(v); }},
+              {Op::k_cosh, [](double v) { return std::cosh(v); }},
+              {Op::k_asinh, [](double v) { return std::asinh(v); }},
+              {Op::k_acosh, [](double v) { return std::acosh(v); }},
+              {Op::k_atanh, [](double v) { return std::atanh(v); }},
               {Op::k_abs, [](double v) { return std::fabs(v); }},
               {Op::k_neg, [](double v) { return -v; }},
               {Op::k_sigmoid, [](double v) { return 1 / (1 + std::exp(-v)); }},
@@ -108,6 +145,38 @@ TEST(Reference, FunctionsAreRoundedOnceFromFloat64) {
     for (float v : xs) wanted.push_back(static_cast<float>(row.fn(v)));
     ExpectBits(RunOp(row.op, {x}), F(wanted));
   }
+}
+
+TEST(Reference, RoundingKeepsTheSignOfZeroAndSignDoesNot) {
+  const Tensor x = F({-2.5f, -0.5f, -0.0f, 0.5f, 1.5f, 2.5f, kInf, kNan});
+  ExpectBits(RunOp(Op::k_ceil, {x}), F({-2, -0.0f, -0.0f, 1, 2, 3, kInf, kNan}));
+  ExpectBits(RunOp(Op::k_round, {x}), F({-2, -0.0f, -0.0f, 0, 2, 2, kInf, kNan}));
+  ExpectBits(RunOp(Op::k_trunc, {x}), F({-2, -0.0f, -0.0f, 0, 1, 2, kInf, kNan}));
+  ExpectBits(RunOp(Op::k_sign, {x}), F({-1, -1, 0, 1, 1, 1, 1, kNan}));
+  EXPECT_EQ(RunText(Op::k_sign, {I({kMin32, -3, 0, 7})}), "i32[4]{-1, -1, 0, 1}");
+  ExpectBits(RunOp(Op::k_is_nan, {x}), B({false, false, false, false, false, false, false, true}));
+  ExpectBits(RunOp(Op::k_is_inf, {F({kInf, -kInf, kNan, 3})}), B({true, true, false, false}));
+}
+
+TEST(Reference, PowHasTheSpecialValuesOfC) {
+  ExpectBits(RunOp(Op::k_pow, {F({-0.0f, -0.0f, -0.0f, 0, kNan, 1, -1, -1, -8, -2, -kInf, -kInf}),
+                               F({0.5f, 3, -3, -2, 0, kNan, kInf, 3, 1.0f / 3, 5, 3, -2})}),
+             F({0, -0.0f, -kInf, kInf, 1, 1, 1, -1, kNan, -32, -kInf, 0}));
+}
+
+TEST(Reference, Atan2KnowsTheQuadrantByTheSigns) {
+  constexpr float kPi = 3.14159274f;
+  ExpectBits(RunOp(Op::k_atan2, {F({0, -0.0f, 0, -0.0f, 1, -1, kInf, kNan}),
+                                 F({0, 0, -0.0f, -0.0f, 0, -0.0f, -kInf, 1})}),
+             F({0, -0.0f, kPi, -kPi, kPi / 2, -kPi / 2, 2.3561945f, kNan}));
+}
+
+TEST(Reference, RemaindersOfFloatsHaveTheirSigns) {
+  const Tensor a = F({5.5f, -5.5f, 5.5f, -5.5f, 6, 6, 1, kInf, -1});
+  const Tensor b = F({2, 2, -2, -2, 3, -3, kInf, 2, kInf});
+  ExpectBits(RunOp(Op::k_rem, {a, b}), F({1.5f, -1.5f, 1.5f, -1.5f, 0, 0, 1, kNan, -1}));
+  ExpectBits(RunOp(Op::k_mod, {a, b}), F({1.5f, 0.5f, -0.5f, -1.5f, 0, -0.0f, 1, kNan, kInf}));
+  ExpectBits(RunOp(Op::k_floordiv, {a, b}), F({2, -3, -3, 2, 2, -2, 0, kInf, -0.0f}));
 }
 
 TEST(Reference, GeluAndSiluDoNotCancelInTheTail) {
@@ -127,6 +196,28 @@ TEST(Reference, IntegersWrap) {
   EXPECT_EQ(RunText(Op::k_abs, {I({kMin32, -3})}), "i32[2]{-2147483648, 3}");
   EXPECT_EQ(RunText(Op::k_sum, {I({kMax32, 1})}, {.axes = {0}}), "i32[]{-2147483648}");
   EXPECT_EQ(RunText(Op::k_prod, {I({kMax32, 2})}, {.axes = {0}}), "i32[]{-2}");
+}
+
+TEST(Reference, PowersOfIntegersWrapAndInvertToZero) {
+  EXPECT_EQ(RunText(Op::k_pow, {I({2, 2, -3, 0, 7, 2, 0, 1, -1, -1}),
+                                I({10, 31, 3, 0, 0, -1, -1, -5, -5, -4})}),
+            "i32[10]{1024, -2147483648, -27, 1, 1, 0, 0, 1, -1, 1}");
+  EXPECT_EQ(RunText(Op::k_pow, {L({3}), L({41})}), "i64[1]{-420491770248316829}");
+}
+
+TEST(Reference, BitsOfIntegers) {
+  const Tensor a = I({6, -1, kMin32}), b = I({3, 12, 1});
+  EXPECT_EQ(RunText(Op::k_bit_and, {a, b}), "i32[3]{2, 12, 0}");
+  EXPECT_EQ(RunText(Op::k_bit_or, {a, b}), "i32[3]{7, -1, -2147483647}");
+  EXPECT_EQ(RunText(Op::k_bit_xor, {a, b}), "i32[3]{5, -13, -2147483647}");
+  EXPECT_EQ(RunText(Op::k_bit_not, {a}), "i32[3]{-7, 0, 2147483647}");
+}
+
+TEST(Reference, ShiftsBeyondTheWidthGiveZeroOrTheSign) {
+  const Tensor x = I({1, -5, kMax32, -5, 5, -8}), by = I({31, 1, 1, 32, -1, 2});
+  EXPECT_EQ(RunText(Op::k_shift_left, {x, by}), "i32[6]{-2147483648, -10, -2, 0, 0, -32}");
+  EXPECT_EQ(RunText(Op::k_shift_right, {x, by}), "i32[6]{0, -3, 1073741823, -1, 0, -2}");
+  EXPECT_EQ(RunText(Op::k_shift_right, {L({kMin64, kMin64}), L({63, 64})}), "i64[2]{-1, -1}");
 }
 
 TEST(Reference, D7MaximumIsNotMonotoneOverWrappingAdds) {
@@ -173,6 +264,7 @@ TEST(Reference, LogicAndSelect) {
   const Tensor p = B({true, true, false, false}), q = B({true, false, true, false});
   ExpectBits(RunOp(Op::k_and, {p, q}), B({true, false, false, false}));
   ExpectBits(RunOp(Op::k_or, {p, q}), B({true, true, true, false}));
+  ExpectBits(RunOp(Op::k_xor, {p, q}), B({false, true, true, false}));
   ExpectBits(RunOp(Op::k_not, {p}), B({false, false, true, true}));
   ExpectBits(RunOp(Op::k_select, {p, I({1, 2, 3, 4}), I({5, 6, 7, 8})}), I({1, 2, 7, 8}));
 }

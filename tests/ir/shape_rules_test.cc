@@ -92,7 +92,7 @@ TEST_F(ShapeRules, ElementwiseWantsOneTypeAndOneShape) {
   EXPECT_THAT(TypeOf(Op::k_add, {x, k}), HasSubstr("f32 and i32; wanted one type: cast"));
   EXPECT_THAT(TypeOf(Op::k_exp, {k}), HasSubstr("operand 0 is i32; wanted a float"));
   EXPECT_THAT(TypeOf(Op::k_and, {x, x}), HasSubstr("operand 0 is f32; wanted bool"));
-  EXPECT_THAT(TypeOf(Op::k_mod, {x, x}), HasSubstr("wanted an integer"));
+  EXPECT_THAT(TypeOf(Op::k_bit_and, {x, x}), HasSubstr("wanted an integer"));
   EXPECT_THAT(TypeOf(Op::k_select, {x, x, x}), HasSubstr("the condition is f32; wanted bool"));
   EXPECT_THAT(TypeOf(Op::k_add, {x}), HasSubstr("has 1 operands; wanted 2"));
   EXPECT_THAT(TypeOf(Op::k_neg, {x}, {.axis = 1}), HasSubstr("no attribute 'axis'; wanted none"));

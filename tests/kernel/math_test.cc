@@ -85,6 +85,24 @@ const Case32 kCases32[] = {
     {"abs", ir::Op::k_abs, [](double x) { return std::fabs(x); }, 0},
     {"neg", ir::Op::k_neg, [](double x) { return -x; }, 0},
     {"floor", ir::Op::k_floor, [](double x) { return std::floor(x); }, 0},
+    {"ceil", ir::Op::k_ceil, [](double x) { return std::ceil(x); }, 0},
+    {"round", ir::Op::k_round, [](double x) { return std::nearbyint(x); }, 0},
+    {"trunc", ir::Op::k_trunc, [](double x) { return std::trunc(x); }, 0},
+    {"sign", ir::Op::k_sign,
+     [](double x) { return std::isnan(x) ? x : static_cast<double>((x > 0) - (x < 0)); }, 0},
+    {"exp2", ir::Op::k_exp2, [](double x) { return std::exp2(x); }, 3},
+    {"expm1", ir::Op::k_expm1, [](double x) { return std::expm1(x); }, 3},
+    {"log2", ir::Op::k_log2, [](double x) { return std::log2(x); }, 3},
+    {"log1p", ir::Op::k_log1p, [](double x) { return std::log1p(x); }, 2},
+    {"tan", ir::Op::k_tan, [](double x) { return std::tan(x); }, 0.51},
+    {"asin", ir::Op::k_asin, [](double x) { return std::asin(x); }, 0.51},
+    {"acos", ir::Op::k_acos, [](double x) { return std::acos(x); }, 0.51},
+    {"atan", ir::Op::k_atan, [](double x) { return std::atan(x); }, 0.51},
+    {"sinh", ir::Op::k_sinh, [](double x) { return std::sinh(x); }, 0.51},
+    {"cosh", ir::Op::k_cosh, [](double x) { return std::cosh(x); }, 0.51},
+    {"asinh", ir::Op::k_asinh, [](double x) { return std::asinh(x); }, 0.51},
+    {"acosh", ir::Op::k_acosh, [](double x) { return std::acosh(x); }, 0.51},
+    {"atanh", ir::Op::k_atanh, [](double x) { return std::atanh(x); }, 0.51},
 };
 
 class Math32 : public testing::TestWithParam<Case32> {};
@@ -126,7 +144,10 @@ INSTANTIATE_TEST_SUITE_P(All, Math32, testing::ValuesIn(kCases32),
 TEST(Math, SignsOfZeroAndSpecialValues) {
   auto one = [](ir::Op op, float x) { return RunFunction<float>(Function(op), {x})[0]; };
   const float inf = std::numeric_limits<float>::infinity();
-  for (ir::Op op : {ir::Op::k_sin, ir::Op::k_tanh, ir::Op::k_erf, ir::Op::k_sqrt}) {
+  for (ir::Op op :
+       {ir::Op::k_sin, ir::Op::k_tanh, ir::Op::k_erf, ir::Op::k_sqrt, ir::Op::k_tan, ir::Op::k_asin,
+        ir::Op::k_atan, ir::Op::k_sinh, ir::Op::k_asinh, ir::Op::k_atanh, ir::Op::k_expm1,
+        ir::Op::k_log1p, ir::Op::k_ceil, ir::Op::k_round, ir::Op::k_trunc}) {
     EXPECT_TRUE(std::signbit(one(op, -0.0f))) << ir::Name(op);
     EXPECT_FALSE(std::signbit(one(op, 0.0f))) << ir::Name(op);
   }
@@ -145,6 +166,36 @@ TEST(Math, SignsOfZeroAndSpecialValues) {
   EXPECT_TRUE(std::isnan(one(ir::Op::k_gelu, -inf)));
   EXPECT_TRUE(std::isnan(one(ir::Op::k_sin, inf)));
   EXPECT_TRUE(std::isnan(one(ir::Op::k_cos, -inf)));
+  EXPECT_FALSE(std::signbit(one(ir::Op::k_sign, -0.0f)));
+  for (ir::Op op : {ir::Op::k_ceil, ir::Op::k_round, ir::Op::k_trunc})
+    EXPECT_TRUE(std::signbit(one(op, -0.25f))) << ir::Name(op);
+  EXPECT_EQ(one(ir::Op::k_round, 2.5f), 2);
+  EXPECT_EQ(one(ir::Op::k_round, -3.5f), -4);
+  for (int n = -149; n < 128; ++n) {
+    EXPECT_EQ(one(ir::Op::k_exp2, static_cast<float>(n)), std::ldexp(1.0f, n));
+    EXPECT_EQ(one(ir::Op::k_log2, std::ldexp(1.0f, n)), n);
+  }
+  EXPECT_EQ(one(ir::Op::k_exp2, 128.0f), inf);
+  EXPECT_EQ(one(ir::Op::k_expm1, -inf), -1);
+  EXPECT_EQ(one(ir::Op::k_expm1, inf), inf);
+  EXPECT_EQ(one(ir::Op::k_log1p, -1.0f), -inf);
+  EXPECT_EQ(one(ir::Op::k_log1p, inf), inf);
+  EXPECT_TRUE(std::isnan(one(ir::Op::k_log1p, -1.5f)));
+  EXPECT_EQ(one(ir::Op::k_acos, 1.0f), 0);
+  EXPECT_EQ(one(ir::Op::k_acos, -1.0f), 3.14159274f);
+  EXPECT_EQ(one(ir::Op::k_asin, -1.0f), -1.57079637f);
+  EXPECT_EQ(one(ir::Op::k_atan, inf), 1.57079637f);
+  EXPECT_TRUE(std::isnan(one(ir::Op::k_acos, 1.25f)));
+  EXPECT_TRUE(std::isnan(one(ir::Op::k_asin, inf)));
+  EXPECT_EQ(one(ir::Op::k_sinh, -inf), -inf);
+  EXPECT_EQ(one(ir::Op::k_cosh, -inf), inf);
+  EXPECT_EQ(one(ir::Op::k_asinh, -inf), -inf);
+  EXPECT_EQ(one(ir::Op::k_acosh, inf), inf);
+  EXPECT_TRUE(std::isnan(one(ir::Op::k_acosh, 0.5f)));
+  EXPECT_TRUE(std::isnan(one(ir::Op::k_acosh, -inf)));
+  EXPECT_EQ(one(ir::Op::k_atanh, -1.0f), -inf);
+  EXPECT_TRUE(std::isnan(one(ir::Op::k_atanh, 2.0f)));
+  EXPECT_TRUE(std::isnan(one(ir::Op::k_tan, inf)));
 }
 
 // A lane's bits don't depend on its neighbours: a huge one takes the slow path, but only itself.
@@ -152,7 +203,7 @@ TEST(Math, SlowPathLeavesOtherLanesAlone) {
   std::vector<float> x(32), y(32);
   for (int i = 0; i < 32; ++i) x[i] = y[i] = 0.37f * static_cast<float>(i) - 5;
   y[7] = 1e30f;
-  for (ir::Op op : {ir::Op::k_sin, ir::Op::k_cos}) {
+  for (ir::Op op : {ir::Op::k_sin, ir::Op::k_cos, ir::Op::k_tan}) {
     const std::vector<float> a = RunFunction(Function(op), x), b = RunFunction(Function(op), y);
     for (int i = 0; i < 32; ++i) {
       EXPECT_EQ(i == 7 ? 0 : a[i], i == 7 ? 0 : b[i]);
@@ -223,6 +274,25 @@ const Case64 kCases64[] = {
     {"erf", ir::Op::k_erf, [](mpfr_t y, const mpfr_t x) { mpfr_erf(y, x, MPFR_RNDN); }, -7, 7},
     {"sin", ir::Op::k_sin, [](mpfr_t y, const mpfr_t x) { mpfr_sin(y, x, MPFR_RNDN); }, -50, 50},
     {"cos", ir::Op::k_cos, [](mpfr_t y, const mpfr_t x) { mpfr_cos(y, x, MPFR_RNDN); }, -50, 50},
+    {"exp2", ir::Op::k_exp2, [](mpfr_t y, const mpfr_t x) { mpfr_exp2(y, x, MPFR_RNDN); }, -1080,
+     1030},
+    {"expm1", ir::Op::k_expm1, [](mpfr_t y, const mpfr_t x) { mpfr_expm1(y, x, MPFR_RNDN); }, -3,
+     5},
+    {"log2", ir::Op::k_log2, [](mpfr_t y, const mpfr_t x) { mpfr_log2(y, x, MPFR_RNDN); }, 0, 4},
+    {"log1p", ir::Op::k_log1p, [](mpfr_t y, const mpfr_t x) { mpfr_log1p(y, x, MPFR_RNDN); }, -1,
+     3},
+    {"tan", ir::Op::k_tan, [](mpfr_t y, const mpfr_t x) { mpfr_tan(y, x, MPFR_RNDN); }, -50, 50},
+    {"asin", ir::Op::k_asin, [](mpfr_t y, const mpfr_t x) { mpfr_asin(y, x, MPFR_RNDN); }, -1, 1},
+    {"acos", ir::Op::k_acos, [](mpfr_t y, const mpfr_t x) { mpfr_acos(y, x, MPFR_RNDN); }, -1, 1},
+    {"atan", ir::Op::k_atan, [](mpfr_t y, const mpfr_t x) { mpfr_atan(y, x, MPFR_RNDN); }, -4, 4},
+    {"sinh", ir::Op::k_sinh, [](mpfr_t y, const mpfr_t x) { mpfr_sinh(y, x, MPFR_RNDN); }, -8, 8},
+    {"cosh", ir::Op::k_cosh, [](mpfr_t y, const mpfr_t x) { mpfr_cosh(y, x, MPFR_RNDN); }, -712,
+     712},
+    {"asinh", ir::Op::k_asinh, [](mpfr_t y, const mpfr_t x) { mpfr_asinh(y, x, MPFR_RNDN); }, -4,
+     4},
+    {"acosh", ir::Op::k_acosh, [](mpfr_t y, const mpfr_t x) { mpfr_acosh(y, x, MPFR_RNDN); }, 1, 5},
+    {"atanh", ir::Op::k_atanh, [](mpfr_t y, const mpfr_t x) { mpfr_atanh(y, x, MPFR_RNDN); }, -1,
+     1},
     {"sigmoid", ir::Op::k_sigmoid, SigmoidTo, -760, 50},
     {"silu", ir::Op::k_silu,
      [](mpfr_t y, const mpfr_t x) {

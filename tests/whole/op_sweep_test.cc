@@ -21,9 +21,12 @@ constexpr DType kTypes[] = {DType::kBool, DType::kI32, DType::kI64, DType::kF32,
 // Ops whose results on whole numbers are exact.
 bool IsExact(Op op) {
   static const std::set<std::string_view> kInexact{
-      "exp",        "log",      "sqrt",      "rsqrt",  "tanh", "erf",          "sin",
-      "cos",        "sigmoid",  "silu",      "gelu",   "div",  "mean",         "softmax",
-      "layer_norm", "rms_norm", "attention", "random", "prod", "segment_mean", "segment_softmax"};
+      "exp",        "log",      "sqrt",      "rsqrt",  "tanh",  "erf",          "sin",
+      "cos",        "sigmoid",  "silu",      "gelu",   "div",   "mean",         "softmax",
+      "layer_norm", "rms_norm", "attention", "random", "prod",  "segment_mean", "segment_softmax",
+      "exp2",       "expm1",    "log2",      "log1p",  "tan",   "asin",         "acos",
+      "atan",       "sinh",     "cosh",      "asinh",  "acosh", "atanh",        "pow",
+      "atan2"};
   return !kInexact.contains(ir::Name(op));
 }
 
