@@ -94,6 +94,20 @@ absl::StatusOr<std::vector<int64_t>> Integers(const Tensor& t) {
   return values;
 }
 
+namespace {
+
+std::string ItemName(const std::string& sequence, size_t item) {
+  return absl::StrCat(sequence, ".", item);
+}
+
+}  // namespace
+
+Importer::Importer(const ModelDef& model, const OnnxOptions& options)
+    : model_(model), options_(options), contents_(options.contents) {
+  for (const auto& [name, items] : options.sequence_contents)
+    for (size_t i = 0; i < items.size(); ++i) contents_.try_emplace(ItemName(name, i), items[i]);
+}
+
 // -- names
 
 Val Importer::Lookup(const std::string& name) const {
@@ -219,8 +233,8 @@ std::optional<Tensor> Importer::Evaluate(const Val& v, std::set<std::string>* na
       const auto name = root_inputs_.find(at);
       if (names == nullptr || v.scope != root_.get() || v.stage != 0 || name == root_inputs_.end())
         return std::nullopt;
-      const auto content = options_.contents.find(name->second);
-      if (content == options_.contents.end()) return std::nullopt;
+      const auto content = contents_.find(name->second);
+      if (content == contents_.end()) return std::nullopt;
       names->insert(name->second);
       known[at] = content->second.Contiguous();
       continue;
@@ -304,55 +318,86 @@ absl::StatusOr<Dim> Importer::InputDim(const std::string& input, size_t axis, co
   return symbol;
 }
 
-absl::StatusOr<ir::ValueType> Importer::InputType(const ValueInfo& input) {
-  if (input.type.kind != Type::Kind::kTensor) {
-    return absl::UnimplementedError(absl::StrCat(
-        "input '", input.name,
-        "' is no tensor (a sequence, optional, map or sparse tensor); wanted tensors"));
-  }
+absl::StatusOr<ir::ValueType> Importer::InputType(const std::string& name, const Type& type,
+                                                  int item) {
   TensorData nothing;
-  nothing.element_type = input.type.element_type;
+  nothing.element_type = type.element_type;
   nothing.dims = {0};
   absl::StatusOr<Tensor> like = ToTensor(nothing);
   if (!like.ok()) {
-    return absl::Status(
-        like.status().code(),
-        absl::StrCat("input '", input.name, "': ", std::string(like.status().message())));
+    return absl::Status(like.status().code(),
+                        absl::StrCat("input '", name, "': ", std::string(like.status().message())));
   }
-  ir::ValueType type{like->dtype(), {}};
+  ir::ValueType result{like->dtype(), {}};
   std::vector<Dimension> dims;
-  if (input.type.shape) {
-    dims = *input.type.shape;
+  if (type.shape) {
+    dims = *type.shape;
   } else {
-    const auto content = options_.contents.find(input.name);
-    if (content == options_.contents.end()) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "input '", input.name, "' is declared without a rank; give a tensor for it"));
+    const auto content = contents_.find(name);
+    if (content == contents_.end()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("input '", name, "' is declared without a rank; give a tensor for it"));
     }
     dims.resize(static_cast<size_t>(content->second.rank()));
   }
   for (size_t i = 0; i < dims.size(); ++i) {
-    LATHE_ASSIGN_OR_RETURN(const Dim d, InputDim(input.name, i, dims[i]));
-    type.shape.push_back(d);
+    // Items of a sequence differ in what has a name.
+    if (item >= 0 && !dims[i].name.empty())
+      dims[i].name = ItemName(dims[i].name, static_cast<size_t>(item));
+    LATHE_ASSIGN_OR_RETURN(const Dim d, InputDim(name, i, dims[i]));
+    result.shape.push_back(d);
   }
-  return type;
+  return result;
+}
+
+absl::StatusOr<Val> Importer::AddTensorInput(const std::string& name, const Type& type, int item) {
+  if (fixed_->contains(name)) return Val::Constant(contents_.at(name).Contiguous());
+  LATHE_ASSIGN_OR_RETURN(ir::ValueType value_type, InputType(name, type, item));
+  const std::string word = Unique(Word(name), taken_);
+  taken_.insert(word);
+  LATHE_ASSIGN_OR_RETURN(const Val v, root_->AddInput(word, std::move(value_type)));
+  root_inputs_[v.id] = name;
+  input_names_.push_back(name);
+  return v;
+}
+
+absl::StatusOr<Val> Importer::AddInput(const ValueInfo& input) {
+  const Type* type = &input.type;
+  const auto items = options_.sequence_contents.find(input.name);
+  const bool has_items = items != options_.sequence_contents.end();
+  if (type->kind == Type::Kind::kOptional && type->element != nullptr) {
+    if (!has_items && !contents_.contains(input.name)) return Val();
+    type = type->element.get();
+  }
+  if (type->kind == Type::Kind::kTensor) return AddTensorInput(input.name, *type);
+  if (type->kind != Type::Kind::kSequence || type->element == nullptr ||
+      type->element->kind != Type::Kind::kTensor) {
+    return absl::UnimplementedError(
+        absl::StrCat("input '", input.name,
+                     "' is a map, a sparse tensor or a sequence of such; wanted tensors, sequences "
+                     "or optionals of them"));
+  }
+  if (!has_items) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("input '", input.name,
+                     "' is a sequence; give tensors for it (sequence_contents) that say how many "
+                     "items it has"));
+  }
+  Val sequence;
+  sequence.kind = Val::Kind::kSequence;
+  for (size_t i = 0; i < items->second.size(); ++i) {
+    LATHE_ASSIGN_OR_RETURN(
+        Val item, AddTensorInput(ItemName(input.name, i), *type->element, static_cast<int>(i)));
+    sequence.items.push_back(std::move(item));
+  }
+  return sequence;
 }
 
 absl::Status Importer::AddInputs() {
   for (const ValueInfo& input : model_.graph.inputs) {
     if (env_.back().contains(input.name)) continue;  // an initializer gives it
-    if (fixed_->contains(input.name)) {
-      LATHE_RETURN_IF_ERROR(
-          Bind(input.name, Val::Constant(options_.contents.at(input.name).Contiguous())));
-      continue;
-    }
-    LATHE_ASSIGN_OR_RETURN(ir::ValueType type, InputType(input));
-    const std::string word = Unique(Word(input.name), taken_);
-    taken_.insert(word);
-    LATHE_ASSIGN_OR_RETURN(const Val v, root_->AddInput(word, std::move(type)));
-    root_inputs_[v.id] = input.name;
-    input_names_.push_back(input.name);
-    LATHE_RETURN_IF_ERROR(Bind(input.name, v));
+    LATHE_ASSIGN_OR_RETURN(Val v, AddInput(input));
+    LATHE_RETURN_IF_ERROR(Bind(input.name, std::move(v)));
   }
   for (const std::string& spec : options_.dims) {
     absl::Status s = root_->graph().facts().AddSpec(nullptr, spec, {"option", ""});
@@ -540,18 +585,20 @@ absl::Status Importer::Run(std::set<std::string>* fixed) {
   std::vector<Val> results;
   std::vector<std::string> names;
   std::set<std::string> taken;
+  const auto add = [&](const std::string& name, Val v) {
+    results.push_back(std::move(v));
+    names.push_back(Unique(Word(name), taken));
+    taken.insert(names.back());
+    output_names_.push_back(name);
+  };
   for (const ValueInfo& output : model_.graph.outputs) {
     Val v = Lookup(output.name);
-    if (v.kind != Val::Kind::kTensor) {
-      if (!v.present())
-        return absl::InvalidArgumentError(
-            absl::StrCat("nothing computes the model's output '", output.name, "'"));
-      return absl::UnimplementedError(
-          absl::StrCat("output '", output.name, "' is a sequence; wanted a tensor"));
+    if (!v.present() && !env_.back().contains(output.name)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("nothing computes the model's output '", output.name, "'"));
     }
-    results.push_back(std::move(v));
-    names.push_back(Unique(Word(output.name), taken));
-    taken.insert(names.back());
+    if (v.kind == Val::Kind::kTensor) add(output.name, std::move(v));
+    for (size_t i = 0; i < v.items.size(); ++i) add(ItemName(output.name, i), v.items[i]);
   }
   return root_->Finish(results, names);
 }

@@ -23,14 +23,16 @@ absl::StatusOr<std::vector<int64_t>> Integers(const Tensor& t);
 
 class Importer {
  public:
-  Importer(const ModelDef& model, const OnnxOptions& options) : model_(model), options_(options) {}
+  Importer(const ModelDef& model, const OnnxOptions& options);
 
   // One attempt, with the inputs of `fixed` as constants. Aborted, with `fixed` grown, if the
   // content of another input turned out to be needed.
   absl::Status Run(std::set<std::string>* fixed);
   Scope& root() { return *root_; }
-  // Inputs of the program in order, and outputs: the model's names.
+  // Inputs of the program in order, and outputs: the model's names, those of the items of a
+  // sequence with their number behind.
   const std::vector<std::string>& input_names() const { return input_names_; }
+  const std::vector<std::string>& output_names() const { return output_names_; }
   const std::map<std::string, std::string>& dim_names() const { return dim_names_; }
 
   // -- for mappings
@@ -60,7 +62,10 @@ class Importer {
  private:
   using Env = std::map<std::string, Val>;
   absl::Status AddInputs();
-  absl::StatusOr<ir::ValueType> InputType(const ValueInfo& input);
+  absl::StatusOr<Val> AddInput(const ValueInfo& input);
+  // A tensor, or item `item` of a sequence.
+  absl::StatusOr<Val> AddTensorInput(const std::string& name, const Type& type, int item = -1);
+  absl::StatusOr<ir::ValueType> InputType(const std::string& name, const Type& type, int item);
   absl::StatusOr<Dim> InputDim(const std::string& input, size_t axis, const Dimension& d);
   // The value of `v` from constants and, if `names` isn't null, contents of inputs, which it gets.
   std::optional<Tensor> Evaluate(const Val& v, std::set<std::string>* names);
@@ -77,7 +82,8 @@ class Importer {
   std::vector<Env> env_;  // innermost last
   size_t env_base_ = 0;   // functions see nothing of their caller
   const std::vector<std::pair<std::string, int64_t>>* opsets_ = nullptr;
-  std::vector<std::string> input_names_;
+  std::map<std::string, Tensor> contents_;  // of inputs and of items of sequences
+  std::vector<std::string> input_names_, output_names_;
   std::map<std::string, std::string> dim_names_;  // of the model -> symbol
   std::set<std::string> taken_;                   // names of inputs
   std::map<ir::ValueId, std::string> root_inputs_;

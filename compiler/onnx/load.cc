@@ -26,7 +26,8 @@ void CountOperators(const std::vector<onnx::NodeDef>& nodes, std::map<std::strin
 absl::StatusOr<OnnxModel> load_onnx(const std::string& path, const OnnxOptions& options) {
   LATHE_ASSIGN_OR_RETURN(const onnx::ModelDef model, onnx::ReadModel(path));
   std::set<std::string> fixed;
-  const size_t most_attempts = model.graph.inputs.size() + 1;
+  size_t most_attempts = model.graph.inputs.size() + 1;
+  for (const auto& [name, items] : options.sequence_contents) most_attempts += items.size();
   for (size_t attempt = 0;; ++attempt) {
     onnx::Importer importer(model, options);
     const size_t before = fixed.size();
@@ -38,7 +39,7 @@ absl::StatusOr<OnnxModel> load_onnx(const std::string& path, const OnnxOptions& 
         .program = single ? Program(importer.root().ReleaseGraph())
                           : Program(std::make_unique<ir::Staged>(*importer.root().staged()))};
     result.inputs = importer.input_names();
-    for (const onnx::ValueInfo& output : model.graph.outputs) result.outputs.push_back(output.name);
+    result.outputs = importer.output_names();
     result.fixed.assign(fixed.begin(), fixed.end());
     result.dims = importer.dim_names();
     result.producer = model.producer;

@@ -202,5 +202,7 @@ std::vector<Mapping> ResizeMappings();
 std::vector<Mapping> WindowMappings();
 std::vector<Mapping> IndexMappings();
 std::vector<Mapping> RecurrentMappings();
+std::vector<Mapping> LossMappings();
+std::vector<Mapping> SequenceMappings();
 
 }  // namespace lathe::onnx

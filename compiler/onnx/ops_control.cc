@@ -52,8 +52,11 @@ void If(NodeContext& c) {
     if (!values.ok()) return c.Fail(values.status());
     std::vector<std::string> names;
     for (size_t i = 0; i < values->size(); ++i) {
-      if ((*values)[i].kind != Val::Kind::kTensor)
-        return c.Unsupported("a branch gives a sequence or nothing, which data decides");
+      if ((*values)[i].kind != Val::Kind::kTensor) {  // the content of an input may decide
+        if (c.ConstantTensor(0))
+          c.Unsupported("a branch gives a sequence or nothing, and data decides which one");
+        return;
+      }
       types[side].push_back(scope.TypeOf((*values)[i]));
       names.push_back(absl::StrCat("r", i));
     }
@@ -78,14 +81,57 @@ void If(NodeContext& c) {
   for (size_t i = 0; i < out->size(); ++i) c.OutVal(static_cast<int>(i), (*out)[i]);
 }
 
+// A loop that carries sequences or optionals, whose structure must be known: step by step.
+void UnrolledLoop(NodeContext& c, const GraphDef& body) {
+  constexpr int64_t kMostSteps = 1024;
+  int64_t steps = kMostSteps + 1;
+  if (c.Has(0)) {
+    const std::optional<std::vector<int64_t>> trips = c.Constants(0);
+    if (!trips) return;
+    if (trips->size() != 1) return c.Fail("the number of trips is no scalar");
+    steps = (*trips)[0];
+  }
+  Val condition = c.Has(1) ? c.InVal(1) : Val::Constant(Tensor::Scalar<bool>(true));
+  if (c.Has(1) && !c.importer().Decided(condition) && !c.ConstantTensor(1)) return;
+  std::vector<Val> carried;
+  for (int i = 2; i < c.num_inputs(); ++i) carried.push_back(c.InVal(i));
+  std::vector<std::vector<Val>> scanned(
+      static_cast<size_t>(std::max<int64_t>(0, c.num_outputs() - (c.num_inputs() - 2))));
+  for (int64_t step = 0; step < steps; ++step) {
+    const std::optional<bool> goes_on = c.importer().Decided(condition);
+    if (!goes_on)
+      return c.Unsupported("carries a sequence or optional, and data decides when it ends");
+    if (!*goes_on) break;
+    if (step == kMostSteps)
+      return c.Fail(absl::ResourceExhaustedError(absl::StrCat(
+          "carries a sequence or optional for more steps than the limit of ", kMostSteps)));
+    std::vector<Val> inputs = {Val::Constant(Tensor::Scalar<int64_t>(step)), condition};
+    inputs.insert(inputs.end(), carried.begin(), carried.end());
+    absl::StatusOr<std::vector<Val>> results = c.importer().ImportGraph(body, c.scope(), inputs);
+    if (!results.ok()) return c.Fail(results.status());
+    if (results->size() < 1 + carried.size() + scanned.size())
+      return c.Fail("the body gives fewer values than it carries");
+    condition = (*results)[0];
+    std::copy_n(results->begin() + 1, carried.size(), carried.begin());
+    for (size_t k = 0; k < scanned.size(); ++k)
+      scanned[k].push_back((*results)[1 + carried.size() + k]);
+  }
+  for (size_t i = 0; i < carried.size(); ++i) c.OutVal(static_cast<int>(i), carried[i]);
+  for (size_t k = 0; k < scanned.size(); ++k) {
+    std::vector<V> parts;
+    for (const Val& v : scanned[k]) parts.push_back(Unsqueeze(c.Use(v), {0}));
+    if (!parts.empty()) c.Out(static_cast<int>(carried.size() + k), Concat(parts, 0));
+  }
+}
+
 void Loop(NodeContext& c) {
   const GraphDef* body = Body(c, "body");
   if (!c.ok()) return;
+  for (int i = 2; i < c.num_inputs(); ++i)
+    if (c.InVal(i).kind != Val::Kind::kTensor) return UnrolledLoop(c, *body);
   LoopSpec spec;
   for (int i = 2; i < c.num_inputs(); ++i) {
     spec.carried.push_back(c.InVal(i));
-    if (spec.carried.back().kind != Val::Kind::kTensor)
-      return c.Unsupported("a carried value is a sequence or optional");
   }
   if (c.Has(0)) spec.trips = c.InVal(0);
   if (c.Has(1)) spec.condition = c.InVal(1);

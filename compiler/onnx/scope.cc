@@ -139,6 +139,7 @@ absl::StatusOr<ValueId> Scope::Use(const Val& v) {
   if (content != nullptr) {
     const auto [it, is_new] = constants_.try_emplace({stage(), key}, kNoValue);
     if (!is_new) return it->second;
+    if (v.constant) kept_.push_back(v.constant);
     LATHE_ASSIGN_OR_RETURN(it->second, builder_->Constant(*content));
     return it->second;
   }

@@ -124,6 +124,7 @@ class Scope {
   std::map<std::pair<int, ir::ValueId>, ir::SlotId> exports_;
   std::map<std::pair<int, ir::SlotId>, ir::ValueId> imports_;
   std::map<std::pair<int, std::pair<const void*, ir::ValueId>>, ir::ValueId> constants_;
+  std::vector<std::shared_ptr<const Tensor>> kept_;  // whose addresses are keys of constants_
   std::map<std::pair<const Scope*, std::pair<int, int64_t>>, ir::SlotId> captured_;
   absl::flat_hash_map<dim::SymbolId, ir::SlotId> size_slots_;
   std::shared_ptr<ir::Staged> staged_;

@@ -26,15 +26,20 @@ struct OnnxOptions {
   // size); the program then has no such input, and OnnxModel::fixed lists it. Their shapes also say
   // the rank of inputs that the file declares without one.
   std::map<std::string, Tensor> contents;
+  // The same for inputs that are sequences: how many items there are, of which ranks. Every item is
+  // an input of the program of its own, "name.0", "name.1", ..; outputs likewise. Sequences never
+  // change their length between calls. An optional input is there if it has contents.
+  std::map<std::string, std::vector<Tensor>> sequence_contents;
   int64_t max_nodes = 1'000'000;
   int64_t max_folded_bytes = int64_t{64} << 20;  // of one constant computed while loading
 };
 
 struct OnnxModel {
   Program program;
-  std::vector<std::string> inputs, outputs;  // the model's names, in the order of a call
-  std::vector<std::string> fixed;            // inputs that became constants
-  std::map<std::string, std::string> dims;   // the model's name of a dim -> the program's symbol
+  // The model's names, in the order of a call; items of sequences one by one.
+  std::vector<std::string> inputs, outputs;
+  std::vector<std::string> fixed;           // inputs that became constants
+  std::map<std::string, std::string> dims;  // the model's name of a dim -> the program's symbol
   std::string producer;
   int64_t ir_version = 0;
   std::map<std::string, int> operators;  // "Conv" -> how often, sub-graphs included

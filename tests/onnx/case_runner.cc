@@ -52,27 +52,48 @@ double DefaultTolerance(DType t) {
   }
 }
 
-struct DataSet {
-  std::vector<Tensor> inputs, outputs;
-  std::vector<bool> has_input;
+// A value of a data set: a tensor, or the items of a sequence or optional.
+struct Value {
+  bool present = true, is_tensor = true;
+  std::vector<Tensor> tensors;
 };
 
-absl::StatusOr<std::vector<Tensor>> ReadValues(const fs::path& set, const std::string& kind,
-                                               const std::vector<ValueInfo>& infos) {
-  std::vector<Tensor> values;
+absl::StatusOr<std::vector<Value>> ReadValues(const fs::path& set, const std::string& kind,
+                                              const std::vector<ValueInfo>& infos) {
+  std::vector<Value> values;
   for (size_t i = 0;; ++i) {
     const fs::path file = set / absl::StrCat(kind, "_", i, ".pb");
     if (!fs::exists(file)) break;
     if (i >= infos.size()) return absl::InvalidArgumentError("more values than declared");
-    absl::StatusOr<std::vector<TensorData>> data = ReadValueFile(file.string(), infos[i].type);
+    Value value;
+    absl::StatusOr<std::vector<TensorData>> data =
+        ReadValueFile(file.string(), infos[i].type, {}, &value.present);
     if (!data.ok()) return data.status();
-    if (infos[i].type.kind != Type::Kind::kTensor || data->size() != 1)
-      return absl::UnimplementedError(absl::StrCat(kind, " ", i, " is no tensor"));
-    absl::StatusOr<Tensor> t = ToTensor((*data)[0]);
-    if (!t.ok()) return t.status();
-    values.push_back(*std::move(t));
+    const Type* type = &infos[i].type;
+    if (type->kind == Type::Kind::kOptional) type = type->element.get();
+    value.is_tensor = type->kind == Type::Kind::kTensor;
+    for (const TensorData& one : *data) {
+      absl::StatusOr<Tensor> t = ToTensor(one);
+      if (!t.ok()) return t.status();
+      value.tensors.push_back(*std::move(t));
+    }
+    values.push_back(std::move(value));
   }
   return values;
+}
+
+// The names and tensors that a program has for them.
+std::vector<std::pair<std::string, Tensor>> Flatten(const std::vector<Value>& values,
+                                                    const std::vector<ValueInfo>& infos) {
+  std::vector<std::pair<std::string, Tensor>> flat;
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (!values[i].present) continue;
+    for (size_t k = 0; k < values[i].tensors.size(); ++k) {
+      flat.emplace_back(values[i].is_tensor ? infos[i].name : absl::StrCat(infos[i].name, ".", k),
+                        values[i].tensors[k]);
+    }
+  }
+  return flat;
 }
 
 CaseResult Refused(const absl::Status& s) {
@@ -135,20 +156,24 @@ CaseResult RunCase(Engine& engine, const std::string& folder, const CaseOptions&
   std::sort(sets.begin(), sets.end());
   if (sets.empty()) return {CaseResult::Outcome::kRefused, "has no data"};
   for (const fs::path& set : sets) {
-    absl::StatusOr<std::vector<Tensor>> in = ReadValues(set, "input", inputs);
+    absl::StatusOr<std::vector<Value>> in = ReadValues(set, "input", inputs);
     if (!in.ok()) return Refused(in.status());
-    absl::StatusOr<std::vector<Tensor>> out = ReadValues(set, "output", model->graph.outputs);
+    absl::StatusOr<std::vector<Value>> out = ReadValues(set, "output", model->graph.outputs);
     if (!out.ok()) return Refused(out.status());
     OnnxOptions load;
     std::map<std::string, Tensor> by_name;
-    for (size_t i = 0; i < in->size(); ++i) by_name[inputs[i].name] = (*in)[i];
-    load.contents = by_name;
+    for (const auto& [name, tensor] : Flatten(*in, inputs)) by_name[name] = tensor;
+    for (size_t i = 0; i < in->size(); ++i) {
+      const Value& value = (*in)[i];
+      if (!value.present) continue;
+      if (value.is_tensor) load.contents[inputs[i].name] = value.tensors[0];
+      if (!value.is_tensor) load.sequence_contents[inputs[i].name] = value.tensors;
+    }
     if (options.open_dims) {
-      for (size_t i = 0; i < in->size(); ++i) {
-        for (size_t axis = 0; axis < (*in)[i].shape().size(); ++axis) {
-          const int64_t extent = (*in)[i].shape()[axis];
-          if (extent > 1)
-            load.open[{inputs[i].name, static_cast<int>(axis)}] = absl::StrCat("d", extent);
+      for (const auto& [name, tensor] : by_name) {
+        for (size_t axis = 0; axis < tensor.shape().size(); ++axis) {
+          const int64_t extent = tensor.shape()[axis];
+          if (extent > 1) load.open[{name, static_cast<int>(axis)}] = absl::StrCat("d", extent);
         }
       }
     }
@@ -164,7 +189,16 @@ CaseResult RunCase(Engine& engine, const std::string& folder, const CaseOptions&
         return {CaseResult::Outcome::kRefused, absl::StrCat("no data for input ", name)};
       arguments.push_back(found->second);
     }
-    const CaseResult first = Compare(f->call(arguments), *out, options.tolerance);
+    std::vector<Tensor> wanted;
+    for (const auto& [name, tensor] : Flatten(*out, model->graph.outputs)) {
+      if (wanted.size() >= loaded->outputs.size() || loaded->outputs[wanted.size()] != name)
+        return {CaseResult::Outcome::kWrong, absl::StrCat("there is no output ", name)};
+      wanted.push_back(tensor);
+    }
+    if (out->size() == model->graph.outputs.size() && wanted.size() != loaded->outputs.size())
+      return {CaseResult::Outcome::kWrong,
+              absl::StrCat("there is an output ", loaded->outputs[wanted.size()])};
+    const CaseResult first = Compare(f->call(arguments), wanted, options.tolerance);
     if (first.outcome != CaseResult::Outcome::kPass) return first;
     if (!options.open_dims) continue;
     // Other sizes, if the program takes them, then the same again.
@@ -175,7 +209,7 @@ CaseResult RunCase(Engine& engine, const std::string& folder, const CaseOptions&
       others.emplace_back(t.dtype(), shape);
     }
     (void)f->call(others);
-    const CaseResult again = Compare(f->call(arguments), *out, options.tolerance);
+    const CaseResult again = Compare(f->call(arguments), wanted, options.tolerance);
     if (again.outcome != CaseResult::Outcome::kPass)
       return {again.outcome, absl::StrCat("after other sizes: ", again.why)};
   }

@@ -93,6 +93,13 @@ TEST(Conformance, TheNewestCases) {
   RunAll(root / "node", "conformance_newest.txt", {});
 }
 
+TEST(Conformance, TheNewestCasesWithOpenDims) {
+  const char* root = std::getenv("LATHE_ONNX_DATA");
+  if (root == nullptr || !fs::exists(root))
+    GTEST_SKIP() << "NOT CHECKED: LATHE_ONNX_DATA names no folder of conformance cases";
+  RunAll(fs::path(root) / "node", "conformance_newest_open.txt", {.open_dims = true});
+}
+
 TEST(Conformance, TheDistributionsNodesWithOpenDims) {
   const fs::path root = fs::path(kDistribution);
   if (!fs::exists(root))
