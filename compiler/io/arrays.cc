@@ -13,11 +13,12 @@ constexpr struct {
   DType dtype;
   const char* npy;
   const char* safetensors;
-} kNames[] = {{DType::kBool, "|b1", "BOOL"},
-              {DType::kI32, "<i4", "I32"},
-              {DType::kI64, "<i8", "I64"},
-              {DType::kF32, "<f4", "F32"},
-              {DType::kF64, "<f8", "F64"}};
+} kNames[] = {
+    {DType::kBool, "|b1", "BOOL"}, {DType::kI8, "|i1", "I8"},       {DType::kI16, "<i2", "I16"},
+    {DType::kI32, "<i4", "I32"},   {DType::kI64, "<i8", "I64"},     {DType::kU8, "|u1", "U8"},
+    {DType::kU16, "<u2", "U16"},   {DType::kU32, "<u4", "U32"},     {DType::kU64, "<u8", "U64"},
+    {DType::kF16, "<f2", "F16"},   {DType::kBF16, nullptr, "BF16"}, {DType::kF32, "<f4", "F32"},
+    {DType::kF64, "<f8", "F64"}};
 
 }  // namespace
 

@@ -47,10 +47,10 @@ constexpr ElementRow kElements[] = {
 constexpr struct {
   int32_t type;
   DType dtype;
-} kDTypes[] = {{kBool, DType::kBool},
-               {kInt32, DType::kI32},
-               {kInt64, DType::kI64},
-               {kFloat, DType::kF32},
+} kDTypes[] = {{kBool, DType::kBool},   {kInt8, DType::kI8},       {kInt16, DType::kI16},
+               {kInt32, DType::kI32},   {kInt64, DType::kI64},     {kUint8, DType::kU8},
+               {kUint16, DType::kU16},  {kUint32, DType::kU32},    {kUint64, DType::kU64},
+               {kFloat16, DType::kF16}, {kBfloat16, DType::kBF16}, {kFloat, DType::kF32},
                {kDouble, DType::kF64}};
 
 const ElementRow* FindElement(int32_t type) {

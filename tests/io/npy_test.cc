@@ -52,6 +52,28 @@ TEST(Npy, WhatIsWrittenReadsBack) {
   std::remove(path.c_str());
 }
 
+TEST(Npy, EveryElementTypeReadsBackButThatNumPyLacks) {
+  for (int i = 0; i < kNumDTypes; ++i) {
+    const auto dtype = static_cast<DType>(i);
+    const Tensor t(dtype, {3});
+    for (int64_t b = 0; b < t.num_bytes(); ++b)
+      t.data<unsigned char>()[b] =
+          static_cast<unsigned char>(dtype == DType::kBool ? b % 2 : 7 * b);
+    const absl::StatusOr<std::string> image = FormatNpy(t);
+    if (dtype == DType::kBF16) {
+      EXPECT_EQ(image.status().code(), absl::StatusCode::kUnimplemented);
+      EXPECT_THAT(std::string(image.status().message()),
+                  HasSubstr("NumPy has no element type for bf16"));
+      continue;
+    }
+    ASSERT_TRUE(image.ok()) << image.status();
+    const absl::StatusOr<Tensor> back = Parse(*image);
+    ASSERT_TRUE(back.ok()) << back.status();
+    EXPECT_EQ(back->dtype(), dtype);
+    EXPECT_EQ(back->ToString(), t.ToString());
+  }
+}
+
 TEST(Npy, StridedTensorsAreWrittenDense) {
   float data[] = {1, 2, 3, 4, 5, 6};
   const absl::StatusOr<std::string> image =

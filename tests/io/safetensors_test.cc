@@ -5,6 +5,7 @@
 #include <fstream>
 #include <random>
 
+#include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -51,6 +52,21 @@ TEST(Safetensors, EveryArrayArrives) {
   EXPECT_EQ(s->arrays.at("a").ToString(), "f32[2, 1]{1, 2}");
   EXPECT_EQ(s->arrays.at("b").ToString(), "i64[]{-5}");
   EXPECT_EQ(s->arrays.at("none").num_elements(), 0);
+}
+
+TEST(Safetensors, EveryElementTypeOfLatheHasItsName) {
+  for (int i = 0; i < kNumDTypes; ++i) {
+    const auto dtype = static_cast<DType>(i);
+    ASSERT_NE(SafetensorsName(dtype), nullptr);
+    const int64_t bytes = 2 * SizeOf(dtype);
+    const std::string header = absl::StrCat("{\"a\":{\"dtype\":\"", SafetensorsName(dtype),
+                                            "\",\"shape\":[2],\"data_offsets\":[0,", bytes, "]}}");
+    const absl::StatusOr<Safetensors> s =
+        Parse(File(header, std::string(static_cast<size_t>(bytes), '\1')));
+    ASSERT_TRUE(s.ok()) << s.status();
+    EXPECT_EQ(s->arrays.at("a").dtype(), dtype);
+    EXPECT_EQ(s->arrays.at("a").num_bytes(), bytes);
+  }
 }
 
 TEST(Safetensors, AlignedDataIsMappedNotCopied) {

@@ -180,6 +180,25 @@ TEST(ReadTensor, MisalignedDataIsCopiedIntoTheTensor) {
   }
 }
 
+TEST(ReadTensor, EveryElementTypeOfLatheBecomesATensor) {
+  const std::vector<std::pair<int32_t, DType>> types = {
+      {kBool, DType::kBool},   {kInt8, DType::kI8},       {kInt16, DType::kI16},
+      {kInt32, DType::kI32},   {kInt64, DType::kI64},     {kUint8, DType::kU8},
+      {kUint16, DType::kU16},  {kUint32, DType::kU32},    {kUint64, DType::kU64},
+      {kFloat16, DType::kF16}, {kBfloat16, DType::kBF16}, {kFloat, DType::kF32},
+      {kDouble, DType::kF64}};
+  EXPECT_EQ(types.size(), static_cast<size_t>(kNumDTypes));
+  for (const auto& [type, dtype] : types) {
+    const std::string raw(static_cast<size_t>(3 * SizeOf(dtype)), '\1');
+    const absl::StatusOr<TensorData> t = ParseTensorBytes(RawTensorMessage("w", type, {3}, raw));
+    ASSERT_TRUE(t.ok()) << t.status();
+    const absl::StatusOr<Tensor> tensor = ToTensor(*t);
+    ASSERT_TRUE(tensor.ok()) << tensor.status();
+    EXPECT_EQ(tensor->dtype(), dtype);
+    EXPECT_EQ(std::memcmp(tensor->raw(), raw.data(), raw.size()), 0);
+  }
+}
+
 TEST(ReadTensor, TypesThatLatheLacksAreNamed) {
   const absl::StatusOr<TensorData> t =
       ParseTensorBytes(RawTensorMessage("w", kFloat8E5M2, {1}, "x"));
