@@ -1,6 +1,7 @@
 # Options, compiler flags and the helper functions that every folder uses.
 option(LATHE_BUILD_TOOLS "Build jit-repl, lathe-bench and the examples" ${PROJECT_IS_TOP_LEVEL})
 option(LATHE_BUILD_TESTS "Build the tests" ${PROJECT_IS_TOP_LEVEL})
+option(LATHE_FUZZERS "Build libFuzzer programs of the file readers; needs clang" OFF)
 set(LATHE_SANITIZE "" CACHE STRING "Sanitizers of -fsanitize=, for example address,undefined")
 
 set(CMAKE_CXX_STANDARD 20)

@@ -1,0 +1,4 @@
+Bej
+location../../etc/passwdj
+offset0j
+length8p

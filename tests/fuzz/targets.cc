@@ -1,0 +1,154 @@
+#include "tests/fuzz/targets.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+
+#include "compiler/io/npy.h"
+#include "compiler/io/npz.h"
+#include "compiler/io/safetensors.h"
+#include "compiler/onnx/reader.h"
+
+namespace lathe::fuzz {
+namespace {
+
+constexpr int64_t kMostBytes = 64 << 20;  // what a run may take
+constexpr onnx::ReadLimits kModelLimits = {.file_bytes = kMostBytes, .memory = kMostBytes};
+constexpr io::ArrayLimits kArrayLimits = {.bytes = kMostBytes, .header_bytes = 1 << 20};
+
+volatile unsigned touched;  // what reads end in, so that they aren't left out
+
+void Touch(const void* data, int64_t size) {
+  unsigned sum = 0;
+  for (int64_t i = 0; i < size; ++i) sum += static_cast<const unsigned char*>(data)[i];
+  touched = sum;
+}
+
+// A wrong answer: stops the run, as a fault does.
+void Demand(bool holds, const char* what) {
+  if (holds) return;
+  std::fprintf(stderr, "broken: %s\n", what);
+  std::abort();
+}
+
+void TouchTensor(const Tensor& t) {
+  Demand(t.is_contiguous(), "an array that was read is contiguous");
+  Touch(t.raw(), t.num_bytes());
+  if (t.dtype() == DType::kBool)
+    for (int64_t i = 0; i < t.num_elements(); ++i)
+      Demand(t.data<unsigned char>()[i] <= 1, "a bool is 0 or 1");
+}
+
+void TouchTensor(const onnx::TensorData& t) {
+  Touch(t.bytes.get(), t.num_bytes);
+  const absl::StatusOr<Tensor> tensor = onnx::ToTensor(t);
+  if (tensor.ok()) TouchTensor(*tensor);
+}
+
+void TouchGraph(const onnx::GraphDef& g);
+
+void TouchNodes(const std::vector<onnx::NodeDef>& nodes) {
+  for (const onnx::NodeDef& n : nodes)
+    for (const onnx::Attribute& a : n.attributes) {
+      for (const onnx::TensorData& t : a.tensors) TouchTensor(t);
+      for (const onnx::SparseTensorData& s : a.sparse) TouchTensor(s.values);
+      for (const auto& inner : a.graphs) TouchGraph(*inner);  // at most 32 deep
+    }
+}
+
+void TouchGraph(const onnx::GraphDef& g) {
+  TouchNodes(g.nodes);
+  for (const onnx::TensorData& t : g.initializers) TouchTensor(t);
+  for (const auto& [name, s] : g.sparse_initializers) {
+    TouchTensor(s.values);
+    TouchTensor(s.indices);
+  }
+}
+
+// The bytes in an allocation of just their size, so that sanitizers see a read past the end.
+struct Copy {
+  explicit Copy(absl::Span<const char> from) : data(new char[from.size()]), size(from.size()) {
+    if (size > 0) std::memcpy(data.get(), from.data(), size);
+  }
+  absl::Span<const char> bytes() const { return {data.get(), size}; }
+  std::shared_ptr<void> owner() const { return {data, data.get()}; }
+  std::shared_ptr<char[]> data;
+  size_t size;
+};
+
+bool RunModel(absl::Span<const char> bytes) {
+  const Copy copy(bytes);
+  const absl::StatusOr<onnx::ModelDef> m =
+      onnx::ParseModel(copy.bytes(), copy.owner(), "", kModelLimits);
+  if (!m.ok()) return false;
+  TouchGraph(m->graph);
+  for (const onnx::FunctionDef& f : m->functions) TouchNodes(f.nodes);
+  return true;
+}
+
+bool RunTensor(absl::Span<const char> bytes) {
+  const Copy copy(bytes);
+  for (onnx::Type::Kind kind : {onnx::Type::Kind::kSequence, onnx::Type::Kind::kOptional}) {
+    onnx::Type type;
+    type.kind = kind;
+    const absl::StatusOr<std::vector<onnx::TensorData>> value =
+        onnx::ParseValue(copy.bytes(), copy.owner(), "", type, kModelLimits);
+    if (value.ok())
+      for (const onnx::TensorData& t : *value) TouchTensor(t);
+  }
+  const absl::StatusOr<onnx::TensorData> t =
+      onnx::ParseTensor(copy.bytes(), copy.owner(), "", kModelLimits);
+  if (t.ok()) TouchTensor(*t);
+  return t.ok();
+}
+
+bool RunNpy(absl::Span<const char> bytes) {
+  const Copy copy(bytes);
+  const absl::StatusOr<Tensor> t = io::ParseNpy(copy.bytes(), copy.owner(), "a", kArrayLimits);
+  if (!t.ok()) return false;
+  TouchTensor(*t);
+  const absl::StatusOr<std::string> image = io::FormatNpy(*t);
+  Demand(image.ok(), "what was read can be written");
+  const absl::StatusOr<Tensor> again = io::ParseNpy(*image, nullptr, "again", kArrayLimits);
+  Demand(again.ok() && again->shape() == t->shape() && again->dtype() == t->dtype() &&
+             (t->num_bytes() == 0 ||
+              std::memcmp(again->raw(), t->raw(), static_cast<size_t>(t->num_bytes())) == 0),
+         "what was written reads back as it was");
+  return true;
+}
+
+bool RunNpz(absl::Span<const char> bytes) {
+  const Copy copy(bytes);
+  const absl::StatusOr<io::Arrays> arrays = io::ParseNpz(copy.bytes(), "z", kArrayLimits);
+  if (!arrays.ok()) return false;
+  for (const auto& [name, t] : *arrays) TouchTensor(t);
+  return true;
+}
+
+bool RunSafetensors(absl::Span<const char> bytes) {
+  const Copy copy(bytes);
+  const absl::StatusOr<io::Safetensors> s =
+      io::ParseSafetensors(copy.bytes(), copy.owner(), "s", kArrayLimits);
+  if (!s.ok()) return false;
+  for (const auto& [name, t] : s->arrays) TouchTensor(t);
+  return true;
+}
+
+constexpr Target kTargets[] = {{"model", RunModel},
+                               {"tensor", RunTensor},
+                               {"npy", RunNpy},
+                               {"npz", RunNpz},
+                               {"safetensors", RunSafetensors}};
+
+}  // namespace
+
+absl::Span<const Target> Targets() { return kTargets; }
+
+const Target* FindTarget(const char* name) {
+  for (const Target& t : kTargets)
+    if (std::strcmp(t.name, name) == 0) return &t;
+  return nullptr;
+}
+
+}  // namespace lathe::fuzz
