@@ -16,8 +16,8 @@ Table MakeTable() {
   Table table;
   for (auto family :
        {ElementwiseMappings, ShapeMappings, ReduceMappings, ProductMappings, NormMappings,
-        ControlMappings, AttentionMappings, ResizeMappings, WindowMappings, IndexMappings,
-        RecurrentMappings, LossMappings, SequenceMappings}) {
+        ControlMappings, AttentionMappings, ResizeMappings, SignalMappings, WindowMappings,
+        IndexMappings, RecurrentMappings, LossMappings, SequenceMappings}) {
     for (Mapping& m : family()) table[Key(m.domain, m.op_type)] = std::move(m.map);
   }
   return table;

@@ -14,8 +14,6 @@
 namespace lathe::onnx {
 namespace {
 
-enum class Kernel { kNearest, kLinear, kCubic };
-
 struct Form {
   Kernel kernel = Kernel::kNearest;
   std::string coordinates, nearest;
@@ -96,21 +94,19 @@ V Clamped(NodeContext& c, V index, Dim extent) {
   return Minimum(Maximum(index, c.ScalarInt(i64, 0)), c.SizeOf(extent - 1));
 }
 
-V Ceil(V x) { return -Un("floor", -x); }
-
 V NearestIndex(NodeContext& c, const AxisPlan& p, const Form& form, V x) {
   V i;
   if (form.nearest == "floor") {
     i = Un("floor", x);
   } else if (form.nearest == "ceil") {
-    i = Ceil(x);
+    i = Un("ceil", x);
   } else if (form.nearest == "round_prefer_ceil") {
     i = Un("floor", x + 0.5);
   } else if (form.nearest == "simple") {  // of opset 10
     V one = Number(c, 1);
-    i = Select(Bin(ir::Op::k_le, DividedByScale(c, p, one), 1.0), Un("floor", x), Ceil(x));
+    i = Select(Bin(ir::Op::k_le, DividedByScale(c, p, one), 1.0), Un("floor", x), Un("ceil", x));
   } else {
-    i = Ceil(x - 0.5);
+    i = Un("ceil", x - 0.5);
   }
   return Clamped(c, Cast(i, i64), p.in);
 }

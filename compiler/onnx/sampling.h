@@ -7,6 +7,8 @@
 
 namespace lathe::onnx {
 
+enum class Kernel { kNearest, kLinear, kCubic };
+
 // A vector as a tensor of `rank` that lies along `axis`.
 V Along(V vector, int rank, int axis);
 
