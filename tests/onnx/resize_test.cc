@@ -235,6 +235,75 @@ TEST(Resize, KeepsTheAspectRatio) {
   }
 }
 
+TEST(Resize, ScalesThatOnlyDataGives) {
+  for (const char* mode : {"nearest", "linear", "cubic"}) {
+    for (bool antialias : {false, true}) {
+      const Form f{mode, "half_pixel", "floor", antialias && std::string(mode) != "nearest"};
+      GraphWriter g;
+      g.Input("x", kFloat, {1, 1, "h", "w"});
+      g.Input("scales", kFloat, {2});
+      std::vector<Bytes> attributes = Attributes(f);
+      attributes.push_back(Attr("axes", std::vector<int64_t>{2, 3}));
+      g.Node("Resize", {"x", "", "scales"}, {"y"}, attributes);
+      g.Output("y");
+      SmallModel model(g, 18);
+      for (const auto& [h, w] : kExtents) {
+        for (const auto& [sh, sw] : {std::pair<float, float>(2, 0.5F), {0.375F, 1}}) {
+          const auto oh = static_cast<int64_t>(std::floor(static_cast<float>(h) * sh));
+          const auto ow = static_cast<int64_t>(std::floor(static_cast<float>(w) * sw));
+          const Tensor x = Image(1, h, w);
+          const std::vector<float> values(x.data<float>(), x.data<float>() + h * w);
+          ExpectNear(
+              model.Floats({x, Tensor::FromVector<float>({2}, {sh, sw})}, {1, 1, oh, ow}),
+              Plane(f, values, h, w, oh, ow, static_cast<double>(sh), static_cast<double>(sw)),
+              absl::StrCat(Describe(f), " by ", sh, ", ", sw, " of ", h, ", ", w));
+        }
+      }
+    }
+  }
+}
+
+TEST(Resize, CropsARegionThatDataGives) {
+  GraphWriter g;
+  g.Input("x", kFloat, {"w"});
+  g.Input("roi", kFloat, {2});
+  g.Input("to", kInt64, {1});
+  g.Node("Resize", {"x", "roi", "", "to"}, {"y"},
+         {Attr("mode", "linear"), Attr("coordinate_transformation_mode", "tf_crop_and_resize"),
+          Attr("extrapolation_value", 7.0F)});
+  g.Output("y");
+  SmallModel model(g, 13);
+  for (int64_t w : {1, 2, 9}) {
+    for (int64_t out : {1, 4, 9}) {
+      for (const auto& [begin, end] :
+           {std::pair<float, float>(0.25F, 0.75F), {-0.5F, 1.25F}, {1, 0}}) {
+        const std::vector<float> x = SomeFloats(static_cast<size_t>(w), 5);
+        const double last = static_cast<double>(w) - 1, b = static_cast<double>(begin),
+                     e = static_cast<double>(end);
+        std::vector<double> wanted;
+        for (int64_t i = 0; i < out; ++i) {
+          const double at = b * last + (out == 1 ? (e - b) * last / 2
+                                                 : static_cast<double>(i) * (e - b) * last /
+                                                       (static_cast<double>(out) - 1));
+          if (at < 0 || at > last) {
+            wanted.push_back(7);
+            continue;
+          }
+          const auto k = static_cast<size_t>(at);
+          const double t = at - std::floor(at);
+          wanted.push_back((1 - t) * static_cast<double>(x[k]) +
+                           (t == 0 ? 0 : t * static_cast<double>(x[k + 1])));
+        }
+        ExpectNear(model.Floats({Tensor::FromVector<float>({w}, x),
+                                 Tensor::FromVector<float>({2}, {begin, end}),
+                                 Tensor::FromVector<int64_t>({1}, {out})},
+                                {out}),
+                   wanted, absl::StrCat(w, " to ", out, " of ", begin, "..", end));
+      }
+    }
+  }
+}
+
 TEST(Resize, OldOpsetsScaleDownToTheNextElement) {
   for (int64_t opset : {9, 10}) {
     GraphWriter g;
