@@ -128,7 +128,10 @@ std::vector<Rule> ArithmeticRules() {
        [](Match& m) { return SecondIsNeutral(m, IsFloatNode(m) ? -0.0 : 0.0); }},
       {"x - 0 = x", {Op::k_sub}, [](Match& m) { return SecondIsNeutral(m, 0.0); }},
       {"x * 1 = x", {Op::k_mul}, [](Match& m) { return SecondIsNeutral(m, 1); }},
-      {"x / 1 = x", {Op::k_div, Op::k_floordiv}, [](Match& m) { return SecondIsNeutral(m, 1); }},
+      {"x / 1 = x", {Op::k_div}, [](Match& m) { return SecondIsNeutral(m, 1); }},
+      {"k // 1 = k",  // of floats it is floor
+       {Op::k_floordiv},
+       [](Match& m) { return !IsFloatNode(m) && SecondIsNeutral(m, 1); }},
       {"p and true = p", {Op::k_and}, [](Match& m) { return SecondIsNeutral(m, 1); }},
       {"p or false = p", {Op::k_or}, [](Match& m) { return SecondIsNeutral(m, 0); }},
       {"x * -1 = -x", {Op::k_mul, Op::k_div}, ByMinusOne},
