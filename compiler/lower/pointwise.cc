@@ -100,8 +100,9 @@ class TiledLoops {
 // into: loops over those dims need no division to find the reshape's operand.
 class SplitAxes {
  public:
-  SplitAxes(KernelScope& scope, ValueId root) : scope_(scope) {
-    parts_.resize(scope.graph().type(root).shape.size());
+  SplitAxes(KernelScope& scope, ValueId root)
+      : scope_(scope), space_(scope.graph().type(root).shape) {
+    parts_.resize(space_.size());
     for (size_t i = 0; i < parts_.size(); ++i)
       places_.push_back(scope.b().dims()->Symbol(absl::StrCat("_axis", i)));
     Visit(root, places_);
@@ -134,12 +135,16 @@ class SplitAxes {
       if (run.to_end - run.to_begin != 1 || run.from_end - run.from_begin < 2) continue;
       const auto at = std::find(places_.begin(), places_.end(), coords[run.to_begin]);
       if (at == places_.end()) continue;
-      Shape& parts = parts_[static_cast<size_t>(at - places_.begin())];
+      const size_t axis = static_cast<size_t>(at - places_.begin());
+      // Behind a slice the axis may be shorter than its parts together.
+      if (space_[axis] != n.type.shape[run.to_begin]) continue;
+      Shape& parts = parts_[axis];
       if (parts.empty()) parts = Shape(from.begin() + run.from_begin, from.begin() + run.from_end);
     }
   }
 
   KernelScope& scope_;
+  const Shape space_;  // graph dims of the result
   Coords places_;
   std::vector<Shape> parts_;
 };

@@ -19,8 +19,9 @@ struct Windows {
 };
 
 // From strides, dilations, pads, auto_pad, ceil_mode of the node, for a kernel of `sizes` over the
-// last axes of `x`.
-Windows ReadWindows(NodeContext& c, V x, const std::vector<Dim>& sizes);
+// last axes of `x`. Pooling has one window where the input is a little shorter than the kernel
+// (by less than a stride): models rely on it, though the format's formula gives none.
+Windows ReadWindows(NodeContext& c, V x, const std::vector<Dim>& sizes, bool pooling = false);
 
 // x [.., d1, ..] -> [.., o1, .., w1, ..].
 V WindowsOf(V x, const Windows& w, double outside);

@@ -285,21 +285,60 @@ std::optional<bool> Importer::Decided(const Val& v) {
     return std::nullopt;
   }
   if (v.id == kNoValue) return std::nullopt;
+  return KnownFlag(v.scope->GraphOf(v.stage), v.id);
+}
+
+std::optional<Claim> Importer::ClaimOf(const Val& v) {
+  if (v.kind != Val::Kind::kTensor || v.id == kNoValue) return std::nullopt;
   ir::Graph* graph = v.scope->GraphOf(v.stage);
-  ir::Builder builder(graph);
-  ir::Attrs attrs;
-  attrs.dtype = i64;
-  const absl::StatusOr<ValueId> number = builder.Create(ir::Op::k_cast, {v.id}, std::move(attrs));
-  if (!number.ok()) return std::nullopt;
-  const auto dims = KnownSizes(graph, *number);
-  if (!dims || dims->size() != 1 || !(*dims)[0].is_constant()) return std::nullopt;
-  return (*dims)[0].constant() != 0;
+  ValueId at = v.id;
+  bool negated = false;
+  for (;;) {  // down to a comparison
+    const ir::Node& n = graph->node(at);
+    if (n.op == ir::Op::k_not) {
+      negated = !negated;
+    } else if (n.op != ir::Op::k_reshape && n.op != ir::Op::k_cast) {
+      break;
+    }
+    at = n.operands[0];
+  }
+  const ir::Node& n = graph->node(at);
+  if (n.operands.size() != 2) return std::nullopt;
+  const ir::Op op = n.op;
+  const ValueId left = n.operands[0], right = n.operands[1];
+  const auto a = KnownSizes(graph, left), b = KnownSizes(graph, right);
+  if (!a || !b || a->size() != 1 || b->size() != 1) return std::nullopt;
+  const Dim x = (*a)[0], y = (*b)[0];
+  Claim claim;
+  switch (op) {
+    case ir::Op::k_eq:
+      claim = Eq(x, y);
+      break;
+    case ir::Op::k_ne:
+      claim = Ne(x, y);
+      break;
+    case ir::Op::k_lt:
+      claim = x < y;
+      break;
+    case ir::Op::k_le:
+      claim = x <= y;
+      break;
+    case ir::Op::k_gt:
+      claim = x > y;
+      break;
+    case ir::Op::k_ge:
+      claim = x >= y;
+      break;
+    default:
+      return std::nullopt;
+  }
+  return negated ? Not(claim) : claim;
 }
 
 // -- inputs of the model
 
 absl::StatusOr<Dim> Importer::InputDim(const std::string& input, size_t axis, const Dimension& d) {
-  std::string name = d.name;
+  std::string name = d.name == "?" || d.name == "-1" || d.name == "None" ? "" : d.name;
   const auto open = options_.open.find({input, static_cast<int>(axis)});
   if (open != options_.open.end()) {
     name = open->second;

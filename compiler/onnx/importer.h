@@ -46,6 +46,8 @@ class Importer {
   absl::StatusOr<std::optional<Tensor>> Content(const Val& v);
   // What the bool scalar `v` is, if sizes and constants decide it.
   std::optional<bool> Decided(const Val& v);
+  // The claim on sizes that the bool scalar `v` stands for, if it is one.
+  std::optional<Claim> ClaimOf(const Val& v);
   std::string Where(const NodeDef& node) const;
   // The attribute of the function call under way that a node inside refers to; null if it has none.
   const Attribute* AttributeOfCall(const std::string& name) const;

@@ -16,8 +16,8 @@ Table MakeTable() {
   Table table;
   for (auto family : {ElementwiseMappings, ShapeMappings, ReduceMappings, ProductMappings,
                       NormMappings, ControlMappings, AttentionMappings, ResizeMappings,
-                      SignalMappings, ImageMappings, RegionMappings, WindowMappings, IndexMappings,
-                      RecurrentMappings, LossMappings, SequenceMappings}) {
+                      WindowMappings, QuantMappings, IndexMappings, RecurrentMappings, LossMappings,
+                      SequenceMappings, SignalMappings, ImageMappings, RegionMappings}) {
     for (Mapping& m : family()) table[Key(m.domain, m.op_type)] = std::move(m.map);
   }
   return table;

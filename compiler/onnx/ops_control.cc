@@ -30,18 +30,21 @@ absl::StatusOr<ir::ValueType> Joined(NodeContext& c, const ir::ValueType& a, con
   return type;
 }
 
+// The branch as a part of the graph.
+void Inline(NodeContext& c, const GraphDef& branch) {
+  if (!c.ok()) return;
+  absl::StatusOr<std::vector<Val>> results = c.importer().ImportGraph(branch, c.scope(), {});
+  if (!results.ok()) return c.Fail(results.status());
+  for (size_t i = 0; i < results->size(); ++i) c.OutVal(static_cast<int>(i), (*results)[i]);
+}
+
 void If(NodeContext& c) {
   const GraphDef* then_graph = Body(c, "then_branch");
   const GraphDef* else_graph = Body(c, "else_branch");
   if (!c.ok()) return;
   const Val condition = c.InVal(0);
-  if (const std::optional<bool> decided = c.importer().Decided(condition)) {
-    absl::StatusOr<std::vector<Val>> results =
-        c.importer().ImportGraph(*decided ? *then_graph : *else_graph, c.scope(), {});
-    if (!results.ok()) return c.Fail(results.status());
-    for (size_t i = 0; i < results->size(); ++i) c.OutVal(static_cast<int>(i), (*results)[i]);
-    return;
-  }
+  if (const std::optional<bool> decided = c.importer().Decided(condition))
+    return Inline(c, *decided ? *then_graph : *else_graph);
   Scope then_scope(&c.scope(), "then"), else_scope(&c.scope(), "else");
   std::vector<Val> results[2];
   std::vector<ir::ValueType> types[2];
@@ -69,7 +72,14 @@ void If(NodeContext& c) {
   for (size_t i = 0; i < types[0].size(); ++i) {
     absl::StatusOr<ir::ValueType> type =
         Joined(c, types[0][i], types[1][i], absl::StrCat("If.", i));
-    if (!type.ok()) return c.Fail(type.status());
+    if (!type.ok()) {
+      // Exporters write "squeeze if the extent is 1": only one side fits what follows. Where sizes
+      // are what is asked about, the first side is taken, and the sizes must be such.
+      const std::optional<Claim> claim = c.importer().ClaimOf(condition);
+      if (!claim) return c.Fail(type.status());
+      c.Require(*claim, "the first branch is taken, because the other gives another rank or type");
+      return Inline(c, *then_graph);
+    }
     joined.push_back(*std::move(type));
   }
   ir::Stage stage;

@@ -134,7 +134,7 @@ class Recurrent {
     if (c_.Has(input)) {
       h = c_.In(input);
       if (batch_first_) h = Permute(h, {1, 0, 2});
-      h = At(h, d);
+      h = ReshapeTo(At(h, d), {batch_, hidden_});  // one batch: the state's and the input's
     } else {
       h = c_.Fill({batch_, hidden_}, c_.Use(x_).dtype(), 0);
     }

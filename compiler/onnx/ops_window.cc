@@ -193,7 +193,7 @@ double Least(DType t) {
 void MaxPool(NodeContext& c) {
   V x = c.In(0);
   if (!CheckSpatial(c, x)) return;
-  const Windows w = ReadWindows(c, x, KernelShape(c));
+  const Windows w = ReadWindows(c, x, KernelShape(c), /*pooling=*/true);
   V windows = WindowsOf(x, w, Least(x.dtype()));
   c.Out(0, Reduce(ir::Op::k_max, windows, LastAxes(windows.rank(), w.rank()), false));
   if (c.WantsOutput(1)) c.Out(1, MaxIndices(c, x, windows, w));
@@ -223,7 +223,7 @@ V Counts(NodeContext& c, V x, const Windows& w, bool with_padding) {
 void AveragePool(NodeContext& c) {
   V x = c.In(0);
   if (!CheckSpatial(c, x)) return;
-  const Windows w = ReadWindows(c, x, KernelShape(c));
+  const Windows w = ReadWindows(c, x, KernelShape(c), /*pooling=*/true);
   V windows = WindowsOf(x, w, 0);
   V sum = Reduce(ir::Op::k_sum, windows, LastAxes(windows.rank(), w.rank()), false);
   bool padded = false;
@@ -248,7 +248,7 @@ V Norm(NodeContext& c, V x, const std::vector<int>& axes, bool keep) {
 void LpPool(NodeContext& c) {
   V x = c.In(0);
   if (!CheckSpatial(c, x)) return;
-  const Windows w = ReadWindows(c, x, KernelShape(c));
+  const Windows w = ReadWindows(c, x, KernelShape(c), /*pooling=*/true);
   V windows = WindowsOf(x, w, 0);
   c.Out(0, Norm(c, windows, LastAxes(windows.rank(), w.rank()), false));
 }
@@ -271,7 +271,7 @@ void GlobalLpPool(NodeContext& c) {
 
 }  // namespace
 
-Windows ReadWindows(NodeContext& c, V x, const std::vector<Dim>& sizes) {
+Windows ReadWindows(NodeContext& c, V x, const std::vector<Dim>& sizes, bool pooling) {
   Windows w;
   w.sizes = sizes;
   const size_t rank = sizes.size();
@@ -302,8 +302,16 @@ Windows ReadWindows(NodeContext& c, V x, const std::vector<Dim>& sizes) {
     w.low.push_back(rule->pad_low);
     w.declared_high.push_back(rule->pad_high);
     w.high.push_back(rule->pad_high);
-    if (window.ceil_mode) {
-      const Dim reached = (rule->extent - 1) * w.strides[i] + window.Reach();
+    bool reaches_beyond = window.ceil_mode;
+    const Dim slack = d + rule->pad_low + rule->pad_high - window.Reach();
+    if (pooling && auto_pad == ir::AutoPad::kExplicit && !window.ceil_mode &&
+        !c.Known(slack >= 0)) {
+      const Dim stride = w.strides[i];
+      w.extents.back() = Max(FloorDiv(slack, stride), Min(CeilDiv(slack, stride), 0)) + 1;
+      reaches_beyond = true;
+    }
+    if (reaches_beyond) {
+      const Dim reached = (w.extents.back() - 1) * w.strides[i] + window.Reach();
       w.high.back() = Max(rule->pad_high, reached - d - rule->pad_low);
     }
   }

@@ -45,6 +45,19 @@ std::optional<std::vector<Dim>> KnownSizes(ir::Graph* graph, ValueId v) {
   return ir::ElementDims(graph, v);
 }
 
+std::optional<bool> KnownFlag(ir::Graph* graph, ValueId v) {
+  const ValueType type = graph->type(v);
+  if (type.dtype != bool_ || type.rank() != 0 || !IsMadeOfSizes(*graph, v)) return std::nullopt;
+  ir::Builder builder(graph);
+  ir::Attrs attrs;
+  attrs.dtype = i64;
+  const absl::StatusOr<ValueId> number = builder.Create(ir::Op::k_cast, {v}, std::move(attrs));
+  if (!number.ok()) return std::nullopt;
+  const auto dims = KnownSizes(graph, *number);
+  if (!dims || dims->size() != 1 || !(*dims)[0].is_constant()) return std::nullopt;
+  return (*dims)[0].constant() != 0;
+}
+
 Val Val::Constant(Tensor t) {
   Val v;
   v.kind = Kind::kTensor;
@@ -130,6 +143,8 @@ absl::StatusOr<ValueId> Scope::Use(const Val& v) {
     if (n.op == ir::Op::k_constant) {
       content = &n.attrs.tensor;
       key = {&graph, v.id};
+    } else if (const std::optional<bool> flag = KnownFlag(&graph, v.id)) {
+      return builder_->Constant(Tensor::Scalar<bool>(*flag));
     } else if (n.type.dtype == i64 || n.type.dtype == i32) {
       const ValueType type = n.type;
       if (const std::optional<std::vector<Dim>> dims = KnownSizes(&graph, v.id))

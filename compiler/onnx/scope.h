@@ -44,6 +44,9 @@ struct Val {
 // shape input.
 std::optional<std::vector<Dim>> KnownSizes(ir::Graph* graph, ir::ValueId v);
 
+// What the bool scalar `v` is, if sizes and constants alone decide it.
+std::optional<bool> KnownFlag(ir::Graph* graph, ir::ValueId v);
+
 class Scope {
  public:
   // The outermost one: it makes the DimContext. Its graphs hold at most `max_nodes` nodes each.

@@ -29,10 +29,26 @@ std::vector<double> AsDoubles(const Tensor& t) {
   switch (t.dtype()) {
     case DType::kBool:
       return Elements<bool>(t);
+    case DType::kI8:
+      return Elements<int8_t>(t);
+    case DType::kI16:
+      return Elements<int16_t>(t);
     case DType::kI32:
       return Elements<int32_t>(t);
     case DType::kI64:
       return Elements<int64_t>(t);
+    case DType::kU8:
+      return Elements<uint8_t>(t);
+    case DType::kU16:
+      return Elements<uint16_t>(t);
+    case DType::kU32:
+      return Elements<uint32_t>(t);
+    case DType::kU64:
+      return Elements<uint64_t>(t);
+    case DType::kF16:
+      return Elements<Half>(t);
+    case DType::kBF16:
+      return Elements<BFloat16>(t);
     case DType::kF32:
       return Elements<float>(t);
     case DType::kF64:
@@ -41,12 +57,20 @@ std::vector<double> AsDoubles(const Tensor& t) {
   return {};
 }
 
+// Outputs below it are compared as if they reached it: 1e-3 of it is a rounding of numbers
+// around 1.
+constexpr double kLeastPeak = 2e-4;
+
 double DefaultTolerance(DType t) {
   switch (t) {
     case DType::kF32:
       return 1e-4;
     case DType::kF64:
       return 1e-6;
+    case DType::kF16:
+      return 2e-3;
+    case DType::kBF16:
+      return 1.6e-2;
     default:
       return 0;
   }
@@ -129,7 +153,8 @@ std::string Difference(const Tensor& got, const Tensor& wanted, double tolerance
   for (double x : b)
     if (std::isfinite(x)) peak = std::max(peak, std::fabs(x));
   const double bound =
-      (tolerance != 0 && IsFloat(got.dtype()) ? tolerance : DefaultTolerance(got.dtype())) * peak;
+      (tolerance != 0 && IsFloat(got.dtype()) ? tolerance : DefaultTolerance(got.dtype())) *
+      std::max(peak, kLeastPeak);
   for (size_t i = 0; i < a.size(); ++i) {
     const bool same =
         a[i] == b[i] || (std::isnan(a[i]) && std::isnan(b[i])) || std::fabs(a[i] - b[i]) <= bound;

@@ -39,6 +39,11 @@ INSTANTIATE_TEST_SUITE_P(
                             "dim n\ndim m\nx: f32[n, m]\ni: i64[3]\n"
                             "g = gather(x, i, axis=1)\noutput y = x\n",
                             {{0, 0}, {2, 4}, {0, 0}}},
+                    Program{"a_slice_ends_inside_the_parts_of_the_axis_that_it_cuts",
+                            "dim n\nx: f32[n, 4, 8]\n"
+                            "y = reshape(permute(neg(x), axes=[0, 2, 1]), [n, 32])\n"
+                            "output z = y[:, 0:17]\n",
+                            {{3}, {1}, {0}, {3}}},
                     Program{"a_size_may_have_the_name_of_the_worker_count",
                             "dim worker_count\nx: f32[worker_count, 7]\n"
                             "output y = max(x, axis=1) + 1\n",
