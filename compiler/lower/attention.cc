@@ -273,8 +273,7 @@ class AttentionLowering {
     const Reg sum = b_.Get(total);
     const Reg inverse = b_.Bin(KOp::kDiv, Constant(1), sum);
     const Reg nothing = b_.Bin(KOp::kEq, sum, Constant(0));
-    const Reg empty =
-        Constant(n_.attrs.empty_row_nan ? std::numeric_limits<double>::quiet_NaN() : 0);
+    const Reg empty = EmptyAttentionRow(b_, {f32, width_}, n_.attrs.empty_row_nan, keys_);
     b_.Barrier();
     b_.For("e", 0, value_dim_, 1, [&](Dim i) {
       const Reg o = b_.Bin(KOp::kMul, b_.Load(ot_, i * width_, width_), inverse);

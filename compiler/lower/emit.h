@@ -106,4 +106,7 @@ class ElementEmitter {
   std::vector<BlockScope> blocks_;
 };
 
+// What an attention row holds that sees nothing: 0, or with `nan` NaN unless there are no keys.
+kernel::Reg EmptyAttentionRow(kernel::KernelBuilder& b, kernel::KType type, bool nan, Dim keys);
+
 }  // namespace lathe::compiler

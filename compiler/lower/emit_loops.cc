@@ -96,9 +96,16 @@ Reg ElementEmitter::EmitAttention(const Node& n, const Coords& coords) {
     Close();
   });
   const Reg all = b().Get(total);
-  const double empty = n.attrs.empty_row_nan ? std::numeric_limits<double>::quiet_NaN() : 0;
-  return b().Select(b().Bin(KOp::kEq, all, b().Float({type.dtype, 1}, 0)),
-                    b().Float({type.dtype, 1}, empty), b().Bin(KOp::kDiv, b().Get(sum), all));
+  const Reg empty = EmptyAttentionRow(b(), {type.dtype, 1}, n.attrs.empty_row_nan, keys);
+  return b().Select(b().Bin(KOp::kEq, all, b().Float({type.dtype, 1}, 0)), empty,
+                    b().Bin(KOp::kDiv, b().Get(sum), all));
+}
+
+Reg EmptyAttentionRow(kernel::KernelBuilder& b, kernel::KType type, bool nan, Dim keys) {
+  const Reg zero = b.Float(type, 0);
+  if (!nan) return zero;
+  const Reg none = b.Bin(KOp::kEq, b.Index(keys), b.Index(0));
+  return b.Select(none, zero, b.Float(type, std::numeric_limits<double>::quiet_NaN()));
 }
 
 Reg ElementEmitter::EmitReduction(ValueId v, const Coords& coords) {

@@ -18,21 +18,6 @@ using ir::ValueId;
 // minimal.
 constexpr int kMaxSteps = 64;
 
-// The rules for each op, in the order of the files.
-std::vector<std::vector<Rule>> RulesByOp() {
-  std::vector<std::vector<Rule>> table(ir::kNumOps);
-  for (auto rules : {ViewRules, CastRules, ArithmeticRules}) {
-    for (const Rule& rule : rules()) {
-      for (int op = 0; op < ir::kNumOps; ++op) {
-        bool fits = rule.ops.empty();
-        for (Op wanted : rule.ops) fits |= static_cast<int>(wanted) == op;
-        if (fits) table[static_cast<size_t>(op)].push_back(rule);
-      }
-    }
-  }
-  return table;
-}
-
 double ElementAsDouble(const Tensor& t) {
   if (t.dtype() == DType::kBool) return *t.data<uint8_t>() != 0;
   return VisitDType(t.dtype(),
@@ -114,23 +99,40 @@ std::optional<Tensor> Match::EvaluateAsScalar(const std::vector<Tensor>& scalars
   return EvaluateNode(graph_, n, scalars);
 }
 
-absl::Status Canonicalize(ir::Graph& graph, PassContext& context) {
-  const std::vector<std::vector<Rule>> rules = RulesByOp();
-  Rewriter rewriter(graph);
-  rewriter.Run([&](ValueId v) {
-    Match m(graph, rewriter, v);
-    for (int steps = 0; steps < kMaxSteps; ++steps) {
-      const Rule* applied = nullptr;
-      for (const Rule& rule : rules[static_cast<size_t>(graph.node(v).op)]) {
-        if (!rule.apply(m)) continue;
-        applied = &rule;
-        break;
-      }
-      if (applied == nullptr) return;
-      context.Count(applied->name);
-      if (m.replaced()) return;
+RuleTable::RuleTable(std::vector<Rule> rules) : by_op_(ir::kNumOps) {
+  for (const Rule& rule : rules) {
+    for (int op = 0; op < ir::kNumOps; ++op) {
+      bool fits = rule.ops.empty();
+      for (Op wanted : rule.ops) fits |= static_cast<int>(wanted) == op;
+      if (fits) by_op_[static_cast<size_t>(op)].push_back(rule);
     }
-  });
+  }
+}
+
+bool RuleTable::Apply(ir::Graph& graph, Rewriter& rewriter, ValueId v, PassContext& context) const {
+  Match m(graph, rewriter, v);
+  for (int steps = 0; steps < kMaxSteps && !m.replaced(); ++steps) {
+    const Rule* applied = nullptr;
+    for (const Rule& rule : by_op_[static_cast<size_t>(graph.node(v).op)]) {
+      if (!rule.apply(m)) continue;
+      applied = &rule;
+      break;
+    }
+    if (applied == nullptr) break;
+    context.Count(applied->name);
+  }
+  return m.replaced();
+}
+
+absl::Status Canonicalize(ir::Graph& graph, PassContext& context) {
+  std::vector<Rule> rules;
+  for (auto list : {ViewRules, CastRules, ArithmeticRules}) {
+    const std::vector<Rule> more = list();
+    rules.insert(rules.end(), more.begin(), more.end());
+  }
+  const RuleTable table(std::move(rules));
+  Rewriter rewriter(graph);
+  rewriter.Run([&](ValueId v) { table.Apply(graph, rewriter, v, context); });
   return absl::OkStatus();
 }
 

@@ -10,6 +10,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "compiler/passes/pass.h"
+#include "compiler/passes/structure.h"
 
 namespace lathe::compiler {
 namespace {
@@ -44,14 +45,17 @@ Tensor SideBySide(const std::vector<Tensor>& parts, int64_t rows, std::vector<in
 
 class Merger {
  public:
-  explicit Merger(ir::Graph& graph) : graph_(graph), uses_(graph.CountUses()) {
+  explicit Merger(ir::Graph& graph) : graph_(graph), uses_(LiveUses(graph)) {
     replacement_.resize(graph.num_nodes());
     for (ValueId v = 0; v < replacement_.size(); ++v) replacement_[v] = v;
   }
 
   int Run() {
     Visit(graph_.body);
-    if (merged_ > 0) graph_.ReplaceUses(replacement_);
+    if (merged_ > 0) {
+      graph_.ReplaceUses(replacement_);
+      graph_.RemoveDeadNodes();  // some use products that are gone
+    }
     return merged_;
   }
 
@@ -81,6 +85,7 @@ class Merger {
     absl::flat_hash_map<ValueId, std::pair<ValueId, size_t>> places;
     for (ValueId v : block.nodes) {
       const Node& n = graph_.node(v);
+      if (uses_[v] == 0) continue;
       if (IsCandidate(n)) {
         std::vector<Product>& group = groups[n.operands[0]];
         places[v] = {n.operands[0], group.size()};

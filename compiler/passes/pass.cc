@@ -17,6 +17,14 @@ constexpr PassRow kTable[] = {
     {"eliminate_common", EliminateCommon,
      "after folding, so that equal constants are found; before merge_products, which wants one "
      "lhs"},
+    {"recognize_gelu", RecognizeGelu, "once equal nodes are one: the form uses its operand twice",
+     false},
+    {"recognize_norm", RecognizeNorm, "likewise", false},
+    {"recognize_attention", RecognizeAttention,
+     "before sink_views, which moves the scale of q away from the product", false},
+    {"sink_views", SinkViews,
+     "after what looks for forms through views; before what looks behind products"},
+    {"fold_scale", FoldScale, "before merge_products, which copies the matrices", false},
     {"merge_products", MergeProducts, "once products that are equal have become one"},
     {"remove_dead", RemoveDead, "last: the others leave unused nodes behind"},
 };

@@ -1,7 +1,8 @@
 #pragma once
 // Passes over the graph, and the manager that runs them. A pass is a free function that makes the
 // graph better and keeps its meaning: every output has the bits that it had, for all admitted sizes
-// (any NaN equals any NaN). The table says in which order they run and why.
+// (any NaN equals any NaN). A row that says so changes bits within the bounds of the ops that it
+// makes (docs/numerics.md). The table says in which order they run and why.
 //
 //   PassContext context;
 //   context.skip = {"merge_products"};
@@ -59,6 +60,7 @@ struct PassRow {
   std::string_view name;
   absl::Status (*run)(ir::Graph& graph, PassContext& context);
   std::string_view why_here;
+  bool keeps_bits = true;  // false: results change within the bounds of the ops
 };
 
 // In the order in which they run.
@@ -72,6 +74,11 @@ absl::Status ResolveIf(ir::Graph& graph, PassContext& context);
 absl::Status Canonicalize(ir::Graph& graph, PassContext& context);
 absl::Status FoldConstants(ir::Graph& graph, PassContext& context);
 absl::Status EliminateCommon(ir::Graph& graph, PassContext& context);
+absl::Status RecognizeGelu(ir::Graph& graph, PassContext& context);
+absl::Status RecognizeNorm(ir::Graph& graph, PassContext& context);
+absl::Status RecognizeAttention(ir::Graph& graph, PassContext& context);
+absl::Status SinkViews(ir::Graph& graph, PassContext& context);
+absl::Status FoldScale(ir::Graph& graph, PassContext& context);
 absl::Status MergeProducts(ir::Graph& graph, PassContext& context);
 absl::Status RemoveDead(ir::Graph& graph, PassContext& context);
 

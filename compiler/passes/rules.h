@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "absl/types/span.h"
+#include "compiler/passes/pass.h"
 #include "compiler/passes/rewriter.h"
 #include "ir/graph.h"
 
@@ -65,6 +66,17 @@ struct Rule {
   std::string_view name;    // as maths: "neg(neg(x)) = x"
   std::vector<ir::Op> ops;  // that the node may be; empty: any
   bool (*apply)(Match& m);
+};
+
+// Rules by the ops that they are for, in order.
+class RuleTable {
+ public:
+  explicit RuleTable(std::vector<Rule> rules);
+  // Applies rules to the node that `rewriter` visits until none fits. True if it was replaced.
+  bool Apply(ir::Graph& graph, Rewriter& rewriter, ir::ValueId v, PassContext& context) const;
+
+ private:
+  std::vector<std::vector<Rule>> by_op_;
 };
 
 std::vector<Rule> ViewRules();

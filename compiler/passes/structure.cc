@@ -52,7 +52,26 @@ std::vector<ir::ValueId> SortedOperands(const ir::Node& n) {
   return operands;
 }
 
+// From the back, so that all users of a node are known before it; blocks nest to a bounded depth.
+void CountLive(const ir::Graph& graph, const ir::Block& block, std::vector<int>* uses) {
+  for (ir::ValueId v : block.results) ++(*uses)[v];
+  for (size_t i = block.nodes.size(); i-- > 0;) {
+    const ir::Node& n = graph.node(block.nodes[i]);
+    bool needed = (*uses)[block.nodes[i]] > 0 || (ir::Info(n.op).traits & ir::kMayFail) != 0;
+    needed |= !n.blocks.empty();  // what is inside may fail
+    if (!needed) continue;
+    for (ir::ValueId v : n.operands) ++(*uses)[v];
+    for (const ir::Block& inner : n.blocks) CountLive(graph, inner, uses);
+  }
+}
+
 }  // namespace
+
+std::vector<int> LiveUses(const ir::Graph& graph) {
+  std::vector<int> uses(graph.num_nodes());
+  CountLive(graph, graph.body, &uses);
+  return uses;
+}
 
 bool SameValue(const ir::Node& a, const ir::Node& b) {
   if (&a == &b) return true;

@@ -1,5 +1,6 @@
 // Rules of broadcast, reshape, permute, slice, pad, concat and embedding.
 #include <bit>
+#include <cstring>
 #include <optional>
 
 #include "compiler/passes/rules.h"
@@ -113,6 +114,27 @@ bool BroadcastInsertsOnes(Match& m) {
 }
 
 bool BroadcastToItself(Match& m) { return Ascending(m.node().attrs.axes) && m.Replace(m.arg(0)); }
+
+// Small constants only: the copy is another constant.
+bool BroadcastOfConstantWithOnes(Match& m) {
+  constexpr int64_t kMostBytes = 64 << 10;
+  const Node& constant = m.in(0);
+  if (constant.op != Op::k_constant || constant.attrs.tensor.num_bytes() > kMostBytes) return false;
+  const Tensor& from = constant.attrs.tensor;
+  std::vector<int64_t> shape, axes;
+  for (size_t i = 0; i < from.shape().size(); ++i) {
+    if (from.shape()[i] == 1) continue;
+    shape.push_back(from.shape()[i]);
+    axes.push_back(m.node().attrs.axes[i]);
+  }
+  if (shape.size() == from.shape().size() || !from.is_contiguous()) return false;
+  Attrs attrs;
+  attrs.tensor = Tensor(from.dtype(), shape);
+  if (from.num_bytes() > 0)
+    std::memcpy(attrs.tensor.raw(), from.raw(), static_cast<size_t>(from.num_bytes()));
+  const ir::ValueType type{from.dtype(), Shape(shape.begin(), shape.end())};
+  return ToBroadcast(m, m.Insert(Op::k_constant, {}, std::move(attrs), type), std::move(axes));
+}
 
 bool ReshapeOfReshape(Match& m) {
   if (!m.Is(0, Op::k_reshape)) return false;
@@ -240,6 +262,9 @@ std::vector<Rule> ViewRules() {
       {"broadcast(x) = x", {Op::k_broadcast}, BroadcastToItself},
       {"broadcast(broadcast(x)) = broadcast(x)", {Op::k_broadcast}, BroadcastOfBroadcast},
       {"broadcast(reshape(x)) = broadcast(x)", {Op::k_broadcast}, BroadcastOfReshape},
+      {"broadcast(constant[1, n]) = broadcast(constant[n])",
+       {Op::k_broadcast},
+       BroadcastOfConstantWithOnes},
       {"broadcast(x) = reshape(x)", {Op::k_broadcast}, BroadcastInsertsOnes},
       {"reshape(x) = x", {Op::k_reshape}, [](Match& m) { return m.Replace(m.arg(0)); }},
       {"reshape(reshape(x)) = reshape(x)", {Op::k_reshape}, ReshapeOfReshape},

@@ -94,7 +94,7 @@ class Attention {
       peak = std::max(peak, s);
     }
     if (!nan && peak == -kInfinity) {
-      if (c_.node->attrs.empty_row_nan)
+      if (c_.node->attrs.empty_row_nan && n_.keys > 0)  // over no keys at all: 0
         std::fill(row.begin(), row.end(), std::numeric_limits<double>::quiet_NaN());
       return row;
     }
