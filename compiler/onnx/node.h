@@ -206,7 +206,5 @@ std::vector<Mapping> RecurrentMappings();
 std::vector<Mapping> LossMappings();
 std::vector<Mapping> SequenceMappings();
 std::vector<Mapping> SignalMappings();
-std::vector<Mapping> ImageMappings();
-std::vector<Mapping> RegionMappings();
 
 }  // namespace lathe::onnx
