@@ -162,11 +162,6 @@ Mapper Window(double a0, double a1, double a2) {
   };
 }
 
-<<<<<<< HEAD
-=======
-V Log1p(V x) { return Log(1.0 + x); }
-
->>>>>>> eabba02 (ONNX DFT, STFT, windows, mel weights)
 // Triangles between points that are evenly spaced on the mel scale, in bins of the spectrum.
 void MelWeightMatrix(NodeContext& c) {
   const auto mels = c.Dims(0), length = c.Dims(1);
@@ -178,19 +173,11 @@ void MelWeightMatrix(NodeContext& c) {
   const auto number = [&](int input) { return ReshapeTo(Cast(c.In(input), f64), {}); };
   V rate = number(2), low = number(3), high = number(4);
   const Dim n = (*mels)[0];
-<<<<<<< HEAD
   V low_mel = 2595 / std::log(10.0) * Un("log1p", low / 700.0);
   V high_mel = 2595 / std::log(10.0) * Un("log1p", high / 700.0);
   V step = (high_mel - low_mel) / c.SizeOf(n + 2, f64);
   V mel = c.Iota({n + 2}, 0, f64) * step + low_mel;
   V hertz = 700.0 * Un("expm1", mel * (std::log(10.0) / 2595));
-=======
-  V low_mel = 2595 / std::log(10.0) * Log1p(low / 700.0);
-  V high_mel = 2595 / std::log(10.0) * Log1p(high / 700.0);
-  V step = (high_mel - low_mel) / c.SizeOf(n + 2, f64);
-  V mel = c.Iota({n + 2}, 0, f64) * step + low_mel;
-  V hertz = 700.0 * (Exp(mel * (std::log(10.0) / 2595)) - 1.0);
->>>>>>> eabba02 (ONNX DFT, STFT, windows, mel weights)
   V bins = Un("floor", c.SizeOf((*length)[0] + 1, f64) * hertz / rate);
   V left = SliceAxis(bins, 0, 0, n), top = SliceAxis(bins, 0, 1, n + 1),
     right = SliceAxis(bins, 0, 2, n + 2);
