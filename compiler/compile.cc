@@ -6,7 +6,6 @@
 #include "absl/strings/str_cat.h"
 #include "compiler/passes/pass.h"
 #include "compiler/specialize/specializer.h"
-#include "ir/expand.h"
 #include "ir/hint.h"
 #include "ir/status_macros.h"
 #include "ir/used_symbols.h"
@@ -53,17 +52,9 @@ void NameGraphs(const ir::Staged& program) {
 
 absl::Status Optimise(ir::Graph& graph, const CompileOptions& options) {
   LATHE_RETURN_IF_ERROR(ir::Verify(graph));
-  for (ir::ValueId v = 0; v < graph.num_nodes(); ++v) {
-    const DType t = graph.type(v).dtype;
-    if (t <= DType::kF64) continue;
-    return absl::UnimplementedError(
-        absl::StrCat(graph.ValueName(v), " is ", graph.type(v).ToString(),
-                     ": there is no compiled code of type ", Name(t), " yet"));
-  }
   PassContext passes;
   passes.skip = options.skip_passes;
-  LATHE_RETURN_IF_ERROR(RunPasses(graph, passes));
-  return ir::ExpandComposites(&graph);
+  return RunPipeline(graph, passes);
 }
 
 absl::StatusOr<std::shared_ptr<rt::FunctionState>> MakeFunction(

@@ -7,6 +7,7 @@
 #include "ir/edit.h"
 #include "ir/hint.h"
 #include "ir/staged.h"
+#include "ir/visit_dtype.h"
 
 namespace lathe {
 namespace {
@@ -15,8 +16,8 @@ namespace {
 absl::StatusOr<ir::ValueId> Number(ir::Builder& b, DType dtype, double number) {
   constexpr double kExactIntegers = 9007199254740992.0;  // 2^53
   if (IsInt(dtype)) {
-    const double limit = dtype == i32 ? 2147483648.0 : kExactIntegers;
-    if (number != std::floor(number) || number < -limit || number > limit - 1) {
+    const bool whole = number == std::floor(number) && std::fabs(number) < kExactIntegers;
+    if (!whole || !FitsInt(dtype, static_cast<int64_t>(number))) {
       return absl::InvalidArgumentError(
           absl::StrCat("the number ", number, " is no exact ", Name(dtype),
                        "; cast the other operand, or make a constant"));

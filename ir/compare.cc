@@ -20,6 +20,9 @@ bool Same(T a, T b) {
   return std::memcmp(&a, &b, sizeof a) == 0;
 }
 
+// Bools are compared as bytes: one that is neither 0 nor 1 differs.
+DType AsStored(DType t) { return t == DType::kBool ? DType::kU8 : t; }
+
 std::string TypeText(const Tensor& t) {
   return absl::StrCat(Name(t.dtype()), "[", absl::StrJoin(t.shape(), ", "), "]");
 }
@@ -28,7 +31,7 @@ Tensor ToF64(const Tensor& t) {
   Tensor wide(DType::kF64, t.shape());
   const Tensor dense = t.Contiguous();
   const int64_t count = t.num_elements();
-  VisitDType(t.dtype(), [&](auto type) {
+  VisitDType(AsStored(t.dtype()), [&](auto type) {
     using T = decltype(type);
     for (int64_t i = 0; i < count; ++i)
       wide.data<double>()[i] = static_cast<double>(dense.data<T>()[i]);
@@ -46,7 +49,7 @@ absl::Status SameBits(const Tensor& found, const Tensor& wanted) {
   }
   const Tensor a = found.Contiguous(), b = wanted.Contiguous();
   const int64_t count = a.num_elements();
-  return VisitDType(a.dtype(), [&](auto type) {
+  return VisitDType(AsStored(a.dtype()), [&](auto type) {
     using T = decltype(type);
     int64_t first = -1, differ = 0;
     for (int64_t i = 0; i < count; ++i) {

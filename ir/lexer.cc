@@ -4,6 +4,7 @@
 #include <array>
 
 #include "absl/strings/str_cat.h"
+#include "ir/attr_text.h"
 
 namespace lathe::ir {
 namespace {
@@ -184,10 +185,10 @@ char Lexer::PeekChar(char* second) const {
 }
 
 bool IsReservedWord(std::string_view name) {
-  constexpr std::array<std::string_view, 21> kWords = {
-      "program", "dim",   "assume", "output", "yield", "if",  "else", "in",  "and", "or",   "not",
-      "true",    "false", "inf",    "nan",    "bool",  "i32", "i64",  "f32", "f64", "input"};
-  return std::find(kWords.begin(), kWords.end(), name) != kWords.end();
+  constexpr std::array<std::string_view, 16> kWords = {
+      "program", "dim", "assume", "output", "yield", "if",  "else", "in",
+      "and",     "or",  "not",    "true",   "false", "inf", "nan",  "input"};
+  return std::find(kWords.begin(), kWords.end(), name) != kWords.end() || FindDType(name);
 }
 
 bool IsPlainName(std::string_view name) {

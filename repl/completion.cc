@@ -9,9 +9,9 @@
 namespace lathe::repl {
 namespace {
 
-constexpr std::string_view kWords[] = {
-    "program", "dim",  "assume", "output", "yield", "if",  "else", "in",  "and",   "or",
-    "not",     "true", "false",  "bool",   "i32",   "i64", "f32",  "f64", "randn", "rand"};
+constexpr std::string_view kWords[] = {"program", "dim",  "assume", "output", "yield",
+                                       "if",      "else", "in",     "and",    "or",
+                                       "not",     "true", "false",  "randn",  "rand"};
 
 bool IsWordCharacter(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '.';
@@ -55,6 +55,7 @@ std::vector<std::string> Complete(const Session& session, std::string_view line)
     }
     if (command.empty()) {
       for (std::string_view w : kWords) add(std::string(w));
+      for (int t = 0; t < kNumDTypes; ++t) add(Name(static_cast<DType>(t)));
     }
     if (command == ":help") {
       for (const Command& c : Commands()) add(std::string(c.name));

@@ -73,6 +73,8 @@ void Pack(const Tensor& t, void* to) {
       CopyRow<4>(from, stride, n, out);
     } else if (size == 8) {
       CopyRow<8>(from, stride, n, out);
+    } else if (size == 2) {
+      CopyRow<2>(from, stride, n, out);
     } else {
       CopyRow<1>(from, stride, n, out);
     }

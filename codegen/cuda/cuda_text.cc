@@ -12,30 +12,35 @@ using kernel::kNoReg;
 using kernel::Stmt;
 using kernel::StmtKind;
 
-const char* RegisterType(DType t) {
+std::string RegisterType(DType t) {
   switch (t) {
     case DType::kBool:
       return "bool";
-    case DType::kI32:
-      return "lathe_i32";
-    case DType::kI64:
-      return "lathe_i64";
     case DType::kF32:
       return "float";
     case DType::kF64:
-      break;
+      return "double";
+    default:
+      return absl::StrCat("lathe_", lathe::Name(t));
   }
-  return "double";
 }
 
-const char* MemoryType(DType t) { return t == DType::kBool ? "unsigned char" : RegisterType(t); }
+std::string MemoryType(DType t) { return t == DType::kBool ? "unsigned char" : RegisterType(t); }
 
 namespace {
 
 // Tables hold bits, so that no constant is printed as a decimal.
 const char* TableType(DType t) {
-  if (t == DType::kBool) return "unsigned char";
-  return SizeOf(t) == 4 ? "unsigned" : "unsigned long long";
+  switch (SizeOf(t)) {
+    case 1:
+      return "unsigned char";
+    case 2:
+      return "unsigned short";
+    case 4:
+      return "unsigned";
+    default:
+      return "unsigned long long";
+  }
 }
 
 bool HasTypedLanes(const Stmt& s) {

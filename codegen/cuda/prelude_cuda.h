@@ -3,11 +3,19 @@
 #define LATHE_FN __device__ __forceinline__
 #define LATHE_UNROLL _Pragma("unroll")
 
+typedef signed char lathe_i8;
+typedef short lathe_i16;
 typedef int lathe_i32;
 typedef long long lathe_i64;
+typedef unsigned char lathe_u8;
+typedef unsigned short lathe_u16;
+typedef unsigned lathe_u32;
+typedef unsigned long long lathe_u64;
 
-LATHE_FN float lathe_f32(unsigned bits) { return __uint_as_float(bits); }
-LATHE_FN double lathe_f64(unsigned long long bits) { return __longlong_as_double((long long)bits); }
+LATHE_FN float lathe_of_bits_f32(unsigned bits) { return __uint_as_float(bits); }
+LATHE_FN double lathe_of_bits_f64(unsigned long long bits) {
+  return __longlong_as_double((long long)bits);
+}
 LATHE_FN unsigned lathe_bits(float a) { return __float_as_uint(a); }
 LATHE_FN unsigned long long lathe_bits(double a) {
   return (unsigned long long)__double_as_longlong(a);

@@ -8,8 +8,14 @@
 #define __restrict__ __restrict
 #define __launch_bounds__(threads)
 
+typedef signed char lathe_i8;
+typedef short lathe_i16;
 typedef int lathe_i32;
 typedef long long lathe_i64;
+typedef unsigned char lathe_u8;
+typedef unsigned short lathe_u16;
+typedef unsigned lathe_u32;
+typedef unsigned long long lathe_u64;
 
 struct LatheDim3 {
   unsigned x, y, z;
@@ -70,12 +76,12 @@ static inline unsigned long long atomicCAS(unsigned long long* at, unsigned long
   return __sync_val_compare_and_swap(at, expected, value);
 }
 
-LATHE_FN float lathe_f32(unsigned bits) {
+LATHE_FN float lathe_of_bits_f32(unsigned bits) {
   float a;
   __builtin_memcpy(&a, &bits, sizeof(a));
   return a;
 }
-LATHE_FN double lathe_f64(unsigned long long bits) {
+LATHE_FN double lathe_of_bits_f64(unsigned long long bits) {
   double a;
   __builtin_memcpy(&a, &bits, sizeof(a));
   return a;

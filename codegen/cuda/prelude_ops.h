@@ -4,39 +4,111 @@ template <class T>
 struct lathe_type;
 template <>
 struct lathe_type<bool> {
-  static constexpr bool is_float = false;
+  static constexpr bool is_float = false, is_narrow = false;
+};
+// Of an integer: `word` is the unsigned type of its width, `bits` that in which it is computed.
+template <>
+struct lathe_type<lathe_i8> {
+  using word = unsigned char;
+  using bits = unsigned;
+  static constexpr bool is_float = false, is_narrow = false, is_signed = true;
+  static constexpr bits width = 8;
+  static constexpr lathe_i8 least = -127 - 1, greatest = 127;
+};
+template <>
+struct lathe_type<lathe_i16> {
+  using word = unsigned short;
+  using bits = unsigned;
+  static constexpr bool is_float = false, is_narrow = false, is_signed = true;
+  static constexpr bits width = 16;
+  static constexpr lathe_i16 least = -32767 - 1, greatest = 32767;
 };
 template <>
 struct lathe_type<lathe_i32> {
+  using word = unsigned;
   using bits = unsigned;
-  static constexpr bool is_float = false;
+  static constexpr bool is_float = false, is_narrow = false, is_signed = true;
   static constexpr bits width = 32;
   static constexpr lathe_i32 least = -2147483647 - 1, greatest = 2147483647;
 };
 template <>
 struct lathe_type<lathe_i64> {
+  using word = unsigned long long;
   using bits = unsigned long long;
-  static constexpr bool is_float = false;
+  static constexpr bool is_float = false, is_narrow = false, is_signed = true;
   static constexpr bits width = 64;
   static constexpr lathe_i64 least = -9223372036854775807ll - 1, greatest = 9223372036854775807ll;
 };
 template <>
+struct lathe_type<lathe_u8> {
+  using word = unsigned char;
+  using bits = unsigned;
+  static constexpr bool is_float = false, is_narrow = false, is_signed = false;
+  static constexpr bits width = 8;
+  static constexpr lathe_u8 least = 0, greatest = 255;
+};
+template <>
+struct lathe_type<lathe_u16> {
+  using word = unsigned short;
+  using bits = unsigned;
+  static constexpr bool is_float = false, is_narrow = false, is_signed = false;
+  static constexpr bits width = 16;
+  static constexpr lathe_u16 least = 0, greatest = 65535;
+};
+template <>
+struct lathe_type<lathe_u32> {
+  using word = unsigned;
+  using bits = unsigned;
+  static constexpr bool is_float = false, is_narrow = false, is_signed = false;
+  static constexpr bits width = 32;
+  static constexpr lathe_u32 least = 0, greatest = 0xffffffffu;
+};
+template <>
+struct lathe_type<lathe_u64> {
+  using word = unsigned long long;
+  using bits = unsigned long long;
+  static constexpr bool is_float = false, is_narrow = false, is_signed = false;
+  static constexpr bits width = 64;
+  static constexpr lathe_u64 least = 0, greatest = 0xffffffffffffffffull;
+};
+// Narrow floats are bits that are moved and converted.
+struct lathe_f16 {
+  unsigned short bits;
+};
+struct lathe_bf16 {
+  unsigned short bits;
+};
+template <>
+struct lathe_type<lathe_f16> {
+  static constexpr bool is_float = true, is_narrow = true;
+};
+template <>
+struct lathe_type<lathe_bf16> {
+  static constexpr bool is_float = true, is_narrow = true;
+};
+template <>
 struct lathe_type<float> {
   using bits = unsigned;
-  static constexpr bool is_float = true;
+  static constexpr bool is_float = true, is_narrow = false;
   static constexpr bits sign = 0x80000000u, quiet_nan = 0x7fc00000u;
 };
 template <>
 struct lathe_type<double> {
   using bits = unsigned long long;
-  static constexpr bool is_float = true;
+  static constexpr bool is_float = true, is_narrow = false;
   static constexpr bits sign = 0x8000000000000000ull, quiet_nan = 0x7ff8000000000000ull;
 };
 template <class T>
 using lathe_u = typename lathe_type<T>::bits;
 
-LATHE_FN float lathe_of_bits(float, unsigned bits) { return lathe_f32(bits); }
-LATHE_FN double lathe_of_bits(double, unsigned long long bits) { return lathe_f64(bits); }
+LATHE_FN float lathe_of_bits(float, unsigned bits) { return lathe_of_bits_f32(bits); }
+LATHE_FN double lathe_of_bits(double, unsigned long long bits) { return lathe_of_bits_f64(bits); }
+LATHE_FN lathe_f16 lathe_of_bits_f16(unsigned bits) { return {(unsigned short)bits}; }
+LATHE_FN lathe_bf16 lathe_of_bits_bf16(unsigned bits) { return {(unsigned short)bits}; }
+template <class T>
+LATHE_FN lathe_u<T> lathe_unsigned(T a) {
+  return (typename lathe_type<T>::word)a;
+}
 template <class T>
 LATHE_FN bool lathe_signbit(T a) {
   return (lathe_bits(a) & lathe_type<T>::sign) != 0;
@@ -45,22 +117,22 @@ LATHE_FN bool lathe_signbit(T a) {
 // Integer arithmetic wraps: it is done on the unsigned type. Floats have overloads of their own.
 template <class T>
 LATHE_FN T lathe_add(T a, T b) {
-  return (T)((lathe_u<T>)a + (lathe_u<T>)b);
+  return (T)(lathe_unsigned(a) + lathe_unsigned(b));
 }
 template <class T>
 LATHE_FN T lathe_sub(T a, T b) {
-  return (T)((lathe_u<T>)a - (lathe_u<T>)b);
+  return (T)(lathe_unsigned(a) - lathe_unsigned(b));
 }
 template <class T>
 LATHE_FN T lathe_mul(T a, T b) {
-  return (T)((lathe_u<T>)a * (lathe_u<T>)b);
+  return (T)(lathe_unsigned(a) * lathe_unsigned(b));
 }
 template <class T>
 LATHE_FN T lathe_neg(T a) {
   if constexpr (lathe_type<T>::is_float) {
     return lathe_of_bits(a, lathe_bits(a) ^ lathe_type<T>::sign);
   } else {
-    return (T)(0 - (lathe_u<T>)a);
+    return (T)(0 - lathe_unsigned(a));
   }
 }
 template <class T>
@@ -72,13 +144,17 @@ LATHE_FN T lathe_abs(T a) {
   }
 }
 template <class T>
+LATHE_FN bool lathe_is_minus_one(T b) {
+  return lathe_type<T>::is_signed && b == (T)-1;
+}
+template <class T>
 LATHE_FN T lathe_div(T a, T b) {
   if (b == 0) return 0;
-  return b == -1 ? lathe_neg(a) : a / b;
+  return lathe_is_minus_one(b) ? lathe_neg(a) : (T)(a / b);
 }
 template <class T>
 LATHE_FN T lathe_rem(T a, T b) {
-  return b == 0 || b == -1 ? 0 : a % b;
+  return b == 0 || lathe_is_minus_one(b) ? (T)0 : (T)(a % b);
 }
 template <class T>
 LATHE_FN T lathe_floordiv(T a, T b) {
@@ -137,16 +213,18 @@ LATHE_FN T lathe_xor(T a, T b) {
 }
 template <class T>
 LATHE_FN T lathe_shl(T a, T b) {
-  return (lathe_u<T>)b >= lathe_type<T>::width ? 0 : (T)((lathe_u<T>)a << (lathe_u<T>)b);
+  return lathe_unsigned(b) >= lathe_type<T>::width ? (T)0
+                                                   : (T)(lathe_unsigned(a) << lathe_unsigned(b));
 }
 template <class T>
 LATHE_FN T lathe_shr(T a, T b) {
-  return (lathe_u<T>)b >= lathe_type<T>::width ? 0 : (T)((lathe_u<T>)a >> (lathe_u<T>)b);
+  return lathe_unsigned(b) >= lathe_type<T>::width ? (T)0
+                                                   : (T)(lathe_unsigned(a) >> lathe_unsigned(b));
 }
 template <class T>
 LATHE_FN T lathe_sar(T a, T b) {
   constexpr lathe_u<T> most = lathe_type<T>::width - 1;
-  return a >> ((lathe_u<T>)b > most ? most : (lathe_u<T>)b);
+  return (T)(a >> (lathe_unsigned(b) > most ? most : lathe_unsigned(b)));
 }
 
 template <class T>
@@ -178,22 +256,112 @@ LATHE_FN T lathe_select(bool condition, T a, T b) {
   return condition ? a : b;
 }
 
+// An f16 is that of a normal number with another bias; denormal ones are units of 2^-24.
+LATHE_FN float lathe_widen(lathe_f16 a) {
+  const unsigned sign = (unsigned)(a.bits >> 15) << 31, magnitude = a.bits & 0x7fffu;
+  if (magnitude >= 0x7c00u) {
+    const unsigned quiet = magnitude > 0x7c00u ? 0x400000u : 0u;
+    return lathe_of_bits_f32(sign | 0x7f800000u | quiet | (magnitude & 0x3ffu) << 13);
+  }
+  if (magnitude < 0x400u) {
+    return lathe_of_bits_f32(sign | lathe_bits(lathe_mul((float)(int)magnitude, 0x1p-24f)));
+  }
+  return lathe_of_bits_f32(sign | ((magnitude << 13) + (112u << 23)));
+}
+LATHE_FN float lathe_widen(lathe_bf16 a) { return lathe_of_bits_f32((unsigned)a.bits << 16); }
+
+// To nearest even: below 2^-14 an addition of 0.5 rounds to units of 2^-24.
+LATHE_FN lathe_f16 lathe_narrow_f16(float a) {
+  const unsigned bits = lathe_bits(a), sign = bits >> 16 & 0x8000u, magnitude = bits & 0x7fffffffu;
+  unsigned v;
+  if (magnitude > 0x7f800000u) {
+    v = 0x7e00u;
+  } else if (magnitude >= 0x47800000u) {
+    v = 0x7c00u;
+  } else if (magnitude < 0x38800000u) {
+    v = lathe_bits(lathe_add(lathe_of_bits_f32(magnitude), 0.5f)) - 0x3f000000u;
+  } else {
+    v = (magnitude + 0xc8000fffu + (magnitude >> 13 & 1u)) >> 13;
+  }
+  return lathe_of_bits_f16(sign | v);
+}
+LATHE_FN lathe_bf16 lathe_narrow_bf16(float a) {
+  const unsigned bits = lathe_bits(a);
+  if (a != a) return lathe_of_bits_bf16(0x7fc0u);
+  return lathe_of_bits_bf16((bits + 0x7fffu + (bits >> 16 & 1u)) >> 16);
+}
+// An f32 from which a narrow float rounds as from `a`: what is inexact is cut towards 0 and made
+// odd.
+LATHE_FN float lathe_round_to_odd(double a) {
+  const float nearest = (float)a;
+  const double back = (double)nearest;
+  unsigned bits = lathe_bits(nearest);
+  if (lathe_abs(back) > lathe_abs(a)) --bits;
+  return lathe_of_bits_f32(back != a ? bits | 1u : bits);
+}
+// A double that rounds to a narrow float as `a` does: from 2^52 on, one bit says whether any of the
+// low 12 was set.
+template <class T>
+LATHE_FN double lathe_odd_f64(T a) {
+  if constexpr (lathe_type<T>::width == 64) {
+    const T limit = (T)1 << 52;
+    const bool large = a >= limit || (lathe_type<T>::is_signed && a <= (T)-limit);
+    if (large && (a & (T)0xfff) != 0) a = (T)((a & ~(T)0xfff) | (T)0x800);
+  }
+  return (double)a;
+}
+template <class From>
+LATHE_FN float lathe_to_narrow(From a) {
+  if constexpr (lathe_type<From>::is_float) {
+    return lathe_round_to_odd((double)a);
+  } else {
+    return lathe_round_to_odd(lathe_odd_f64(a));
+  }
+}
+LATHE_FN float lathe_to_narrow(float a) { return a; }
+LATHE_FN float lathe_to_narrow(bool a) { return a ? 1.0f : 0.0f; }
+LATHE_FN float lathe_to_narrow(lathe_f16 a) { return lathe_widen(a); }
+LATHE_FN float lathe_to_narrow(lathe_bf16 a) { return lathe_widen(a); }
+template <class From>
+LATHE_FN lathe_f16 lathe_cast_f16(From a) {
+  return lathe_narrow_f16(lathe_to_narrow(a));
+}
+template <class From>
+LATHE_FN lathe_bf16 lathe_cast_bf16(From a) {
+  return lathe_narrow_bf16(lathe_to_narrow(a));
+}
+
 // Value conversion: float to int truncates and saturates, NaN gives 0; to bool is != 0.
 template <class To, class From>
 LATHE_FN To lathe_cast_any(From a) {
-  if constexpr (lathe_type<From>::is_float && !lathe_type<To>::is_float) {
-    // Both ends are powers of two up to sign, hence exact as floats.
+  if constexpr (lathe_type<From>::is_narrow) {
+    return lathe_cast_any<To>(lathe_widen(a));
+  } else if constexpr (lathe_type<From>::is_float && !lathe_type<To>::is_float) {
+    // Both ends are powers of two or 0, hence exact as floats.
     constexpr From low = (From)lathe_type<To>::least;
+    constexpr From high = (From)(lathe_type<To>::greatest / 2 + 1) * 2;
     if (a != a) return 0;
     if (a < low) return lathe_type<To>::least;
-    return a >= -low ? lathe_type<To>::greatest : (To)a;
+    return a >= high ? lathe_type<To>::greatest : (To)a;
   } else {
     return (To)a;
   }
 }
 template <class From>
 LATHE_FN bool lathe_cast_bool(From a) {
-  return a != 0;
+  if constexpr (lathe_type<From>::is_narrow) {
+    return lathe_widen(a) != 0;
+  } else {
+    return a != 0;
+  }
+}
+template <class From>
+LATHE_FN lathe_i8 lathe_cast_i8(From a) {
+  return lathe_cast_any<lathe_i8>(a);
+}
+template <class From>
+LATHE_FN lathe_i16 lathe_cast_i16(From a) {
+  return lathe_cast_any<lathe_i16>(a);
 }
 template <class From>
 LATHE_FN lathe_i32 lathe_cast_i32(From a) {
@@ -202,6 +370,22 @@ LATHE_FN lathe_i32 lathe_cast_i32(From a) {
 template <class From>
 LATHE_FN lathe_i64 lathe_cast_i64(From a) {
   return lathe_cast_any<lathe_i64>(a);
+}
+template <class From>
+LATHE_FN lathe_u8 lathe_cast_u8(From a) {
+  return lathe_cast_any<lathe_u8>(a);
+}
+template <class From>
+LATHE_FN lathe_u16 lathe_cast_u16(From a) {
+  return lathe_cast_any<lathe_u16>(a);
+}
+template <class From>
+LATHE_FN lathe_u32 lathe_cast_u32(From a) {
+  return lathe_cast_any<lathe_u32>(a);
+}
+template <class From>
+LATHE_FN lathe_u64 lathe_cast_u64(From a) {
+  return lathe_cast_any<lathe_u64>(a);
 }
 template <class From>
 LATHE_FN float lathe_cast_f32(From a) {
@@ -213,14 +397,66 @@ LATHE_FN double lathe_cast_f64(From a) {
 }
 
 LATHE_FN bool lathe_bitcast_bool(bool a) { return a; }
-LATHE_FN lathe_i32 lathe_bitcast_i32(lathe_i32 a) { return a; }
-LATHE_FN lathe_i32 lathe_bitcast_i32(float a) { return (lathe_i32)lathe_bits(a); }
-LATHE_FN lathe_i64 lathe_bitcast_i64(lathe_i64 a) { return a; }
-LATHE_FN lathe_i64 lathe_bitcast_i64(double a) { return (lathe_i64)lathe_bits(a); }
 LATHE_FN float lathe_bitcast_f32(float a) { return a; }
-LATHE_FN float lathe_bitcast_f32(lathe_i32 a) { return lathe_f32((unsigned)a); }
+template <class From>
+LATHE_FN float lathe_bitcast_f32(From a) {
+  return lathe_of_bits_f32((unsigned)a);
+}
 LATHE_FN double lathe_bitcast_f64(double a) { return a; }
-LATHE_FN double lathe_bitcast_f64(lathe_i64 a) { return lathe_f64((unsigned long long)a); }
+template <class From>
+LATHE_FN double lathe_bitcast_f64(From a) {
+  return lathe_of_bits_f64((unsigned long long)a);
+}
+LATHE_FN lathe_f16 lathe_bitcast_f16(lathe_f16 a) { return a; }
+LATHE_FN lathe_bf16 lathe_bitcast_bf16(lathe_bf16 a) { return a; }
+template <class From>
+LATHE_FN unsigned long long lathe_any_bits(From a) {
+  return (unsigned long long)a;
+}
+LATHE_FN unsigned long long lathe_any_bits(float a) { return lathe_bits(a); }
+LATHE_FN unsigned long long lathe_any_bits(double a) { return lathe_bits(a); }
+LATHE_FN unsigned long long lathe_any_bits(lathe_f16 a) { return a.bits; }
+LATHE_FN unsigned long long lathe_any_bits(lathe_bf16 a) { return a.bits; }
+template <class From>
+LATHE_FN lathe_f16 lathe_bitcast_f16(From a) {
+  return lathe_of_bits_f16((unsigned)lathe_any_bits(a));
+}
+template <class From>
+LATHE_FN lathe_bf16 lathe_bitcast_bf16(From a) {
+  return lathe_of_bits_bf16((unsigned)lathe_any_bits(a));
+}
+template <class From>
+LATHE_FN lathe_i8 lathe_bitcast_i8(From a) {
+  return (lathe_i8)lathe_any_bits(a);
+}
+template <class From>
+LATHE_FN lathe_i16 lathe_bitcast_i16(From a) {
+  return (lathe_i16)lathe_any_bits(a);
+}
+template <class From>
+LATHE_FN lathe_i32 lathe_bitcast_i32(From a) {
+  return (lathe_i32)lathe_any_bits(a);
+}
+template <class From>
+LATHE_FN lathe_i64 lathe_bitcast_i64(From a) {
+  return (lathe_i64)lathe_any_bits(a);
+}
+template <class From>
+LATHE_FN lathe_u8 lathe_bitcast_u8(From a) {
+  return (lathe_u8)lathe_any_bits(a);
+}
+template <class From>
+LATHE_FN lathe_u16 lathe_bitcast_u16(From a) {
+  return (lathe_u16)lathe_any_bits(a);
+}
+template <class From>
+LATHE_FN lathe_u32 lathe_bitcast_u32(From a) {
+  return (lathe_u32)lathe_any_bits(a);
+}
+template <class From>
+LATHE_FN lathe_u64 lathe_bitcast_u64(From a) {
+  return (lathe_u64)lathe_any_bits(a);
+}
 
 // Over the warp, halving: p[i] op= p[i + 16], + 8, .., + 1. The ops commute, so the exchange gives
 // every lane the bits of lane 0.

@@ -13,8 +13,8 @@
 namespace lathe::cuda {
 
 // The C type of an element in a register and in memory.
-const char* RegisterType(DType t);
-const char* MemoryType(DType t);
+std::string RegisterType(DType t);
+std::string MemoryType(DType t);
 
 // Names (s: sizes, b: buffers, r: registers, v: variables, i: loops and bound symbols, d: index
 // expressions) are given in order of appearance, so they don't depend on the numbers in the kernel.

@@ -10,19 +10,11 @@ using kernel::Reg;
 using kernel::Stmt;
 
 std::string TextEmitter::Constant(KType type, uint64_t bits) const {
-  switch (type.dtype) {
-    case DType::kBool:
-      return bits != 0 ? "true" : "false";
-    case DType::kI32:
-      return absl::StrCat("(lathe_i32)0x", absl::Hex(static_cast<uint32_t>(bits)), "u");
-    case DType::kI64:
-      return absl::StrCat("(lathe_i64)0x", absl::Hex(bits), "ull");
-    case DType::kF32:
-      return absl::StrCat("lathe_f32(0x", absl::Hex(static_cast<uint32_t>(bits)), "u)");
-    case DType::kF64:
-      break;
-  }
-  return absl::StrCat("lathe_f64(0x", absl::Hex(bits), "ull)");
+  const DType t = type.dtype;
+  if (t == DType::kBool) return bits != 0 ? "true" : "false";
+  const std::string hex = absl::StrCat("0x", absl::Hex(bits), SizeOf(t) == 8 ? "ull" : "u");
+  return IsInt(t) ? absl::StrCat("(", RegisterType(t), ")", hex)
+                  : absl::StrCat("lathe_of_bits_", lathe::Name(t), "(", hex, ")");
 }
 
 std::string TextEmitter::Call(const std::string& function, const Stmt& s) const {
@@ -34,7 +26,7 @@ std::string TextEmitter::Call(const std::string& function, const Stmt& s) const 
 }
 
 std::string TextEmitter::Expression(const Stmt& s) {
-  const char* type = RegisterType(s.type.dtype);
+  const std::string type = RegisterType(s.type.dtype);
   const bool vector = s.type.lanes > 1;
   switch (s.op) {
     case KOp::kConst:

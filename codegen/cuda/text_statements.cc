@@ -38,7 +38,7 @@ std::string TextEmitter::FromMemory(const BufferDecl& b, const std::string& elem
   if (b.dtype == DType::kBool) return absl::StrCat(element, " != 0");
   if (b.kind != BufferKind::kTable) return element;
   if (IsInt(b.dtype)) return absl::StrCat("(", RegisterType(b.dtype), ")", element);
-  return absl::StrCat("lathe_", lathe::Name(b.dtype), "(", element, ")");
+  return absl::StrCat("lathe_of_bits_", lathe::Name(b.dtype), "(", element, ")");
 }
 
 std::string TextEmitter::Load(const Stmt& s) {

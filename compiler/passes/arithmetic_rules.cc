@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "compiler/passes/rules.h"
+#include "ir/visit_dtype.h"
 
 namespace lathe::compiler {
 namespace {
@@ -43,10 +44,14 @@ bool DivideByPowerOfTwo(Match& m) {
   const DType dtype = m.node().type.dtype;
   const double inverse = 1 / c;
   if (!std::isfinite(inverse) || inverse == 0 || std::fabs(c) == 1) return false;
-  if (dtype == f32 && static_cast<double>(static_cast<float>(inverse)) != inverse) return false;
   Attrs constant;
-  constant.tensor =
-      dtype == f32 ? Tensor::Scalar(static_cast<float>(inverse)) : Tensor::Scalar(inverse);
+  const bool exact = VisitDType(dtype, [&](auto type) {
+    using T = decltype(type);
+    const T rounded = static_cast<T>(inverse);
+    constant.tensor = Tensor::Scalar(rounded);
+    return static_cast<double>(rounded) == inverse;
+  });
+  if (!exact) return false;
   ValueId factor = m.Insert(Op::k_constant, {}, std::move(constant), {dtype, {}});
   if (m.node().type.rank() > 0) {
     Attrs wide;
@@ -71,7 +76,16 @@ bool SignsCancel(Match& m) {
   return m.Become(m.node().op, {m.in(0).operands[0], m.in(1).operands[0]});
 }
 
-bool ByMinusOne(Match& m) { return m.IsAll(1, -1) && m.Become(Op::k_neg, {m.arg(0)}); }
+// Without a sign, -1 is the greatest value: a product wraps alike, a quotient doesn't.
+bool ByMinusOne(Match& m) {
+  if (m.node().op == Op::k_div && IsUnsigned(m.node().type.dtype)) return false;
+  return m.IsAll(1, -1) && m.Become(Op::k_neg, {m.arg(0)});
+}
+
+bool AbsOfNegated(Match& m) {
+  if (IsUnsigned(m.node().type.dtype)) return false;
+  return m.Is(0, Op::k_neg) && m.Become(Op::k_abs, {m.in(0).operands[0]});
+}
 
 // maximum(-0, +0) is +0, as relu(-0) is.
 bool MaximumWithZero(Match& m) { return m.IsAll(1, 0) && m.Become(Op::k_relu, {m.arg(0)}); }
@@ -120,9 +134,7 @@ std::vector<Rule> ArithmeticRules() {
       {"f(f(x)) = f(x)",
        {Op::k_abs, Op::k_relu, Op::k_floor, Op::k_ceil, Op::k_round, Op::k_trunc, Op::k_sign},
        Idempotent},
-      {"abs(neg(x)) = abs(x)",
-       {Op::k_abs},
-       [](Match& m) { return m.Is(0, Op::k_neg) && m.Become(Op::k_abs, {m.in(0).operands[0]}); }},
+      {"abs(neg(x)) = abs(x)", {Op::k_abs}, AbsOfNegated},
       {"x + -0 = x",
        {Op::k_add},
        [](Match& m) { return SecondIsNeutral(m, IsFloatNode(m) ? -0.0 : 0.0); }},

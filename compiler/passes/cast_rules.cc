@@ -1,5 +1,9 @@
 // Rules of cast, and elementwise ops on repeated scalars.
+#include <limits>
+#include <type_traits>
+
 #include "compiler/passes/rules.h"
+#include "ir/visit_dtype.h"
 
 namespace lathe::compiler {
 namespace {
@@ -8,11 +12,23 @@ using ir::Attrs;
 using ir::Op;
 using ir::ValueId;
 
+// Bits of precision: those of an integer without its sign, those of a float's mantissa.
+int Digits(DType t) {
+  return VisitDType(t, [](auto type) {
+    using T = decltype(type);
+    if constexpr (std::is_same_v<T, Half>) return 11;
+    if constexpr (std::is_same_v<T, BFloat16>) return 8;
+    return std::numeric_limits<T>::digits;
+  });
+}
+
 // Every value of `from` is a value of `to`: a bool is 0 or 1, an i32 fits 53 bits.
 bool IsLossless(DType from, DType to) {
   if (from == to || from == bool_) return true;
-  if (from == i32) return to == i64 || to == f64;
-  return from == f32 && to == f64;
+  if (to == bool_) return false;
+  if (IsFloat(from)) return (to == f32 && IsNarrowFloat(from)) || to == f64;
+  // Integers keep their sign; all of them are in the range of a float that has their digits.
+  return (IsUnsigned(from) || !IsUnsigned(to)) && Digits(from) <= Digits(to);
 }
 
 // With a lossless first step, the second sees the same number that a direct cast sees.

@@ -84,8 +84,12 @@ class Folder {
 
   bool Affordable(const Node& n, int64_t operand_bytes) const {
     const std::optional<int64_t> count = Elements(n.type.shape);
-    const int64_t least = n.op == Op::k_random ? kSeeded : kAlwaysSmall;
-    const int64_t most = std::min(context_.fold_bytes, std::max(least, operand_bytes));
+    // Weights of a narrow type are kept as f32, which products compute in.
+    const int64_t least = n.op == Op::k_random ? kSeeded
+                          : n.op == Op::k_cast ? 2 * operand_bytes
+                                               : kAlwaysSmall;
+    const int64_t most =
+        std::min(context_.fold_bytes, std::max({kAlwaysSmall, least, operand_bytes}));
     if (!count || *count > most / SizeOf(n.type.dtype)) return false;
     // A broadcast operand is made whole for the evaluation.
     for (ValueId v : n.operands) {

@@ -4,6 +4,8 @@
 #include <chrono>
 
 #include "absl/strings/str_cat.h"
+#include "ir/expand.h"
+#include "ir/widen.h"
 
 namespace lathe::compiler {
 namespace {
@@ -79,6 +81,14 @@ absl::Status RunPasses(ir::Graph& graph, PassContext& context) {
     if (absl::Status s = RunOne(row, graph, context); !s.ok()) return s;
   }
   return absl::OkStatus();
+}
+
+absl::Status RunPipeline(ir::Graph& graph, PassContext& context) {
+  if (absl::Status s = RunPasses(graph, context); !s.ok()) return s;
+  if (absl::Status s = ir::ExpandComposites(&graph); !s.ok()) return s;
+  if (!ir::WidenNarrowFloats(&graph)) return absl::OkStatus();
+  if (absl::Status s = RunPasses(graph, context); !s.ok()) return s;
+  return ir::ExpandComposites(&graph);  // what the passes have recognised now
 }
 
 }  // namespace lathe::compiler

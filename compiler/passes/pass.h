@@ -69,6 +69,11 @@ absl::Span<const PassRow> PassTable();
 // Runs the table. An error names the pass.
 absl::Status RunPasses(ir::Graph& graph, PassContext& context);
 
+// What a graph goes through before it is fused: the passes, the expansion of composites, and the
+// widening of narrow floats; where that changed something, the passes once more (they fold the
+// casts of weights).
+absl::Status RunPipeline(ir::Graph& graph, PassContext& context);
+
 absl::Status RefineShapes(ir::Graph& graph, PassContext& context);
 absl::Status ResolveIf(ir::Graph& graph, PassContext& context);
 absl::Status Canonicalize(ir::Graph& graph, PassContext& context);

@@ -185,7 +185,9 @@ class Generator : public SequentialSteps {
     const size_t i = PickAny();
     if (None(i)) return false;
     Attrs attrs;
-    attrs.dtype = random_.Of({f32, f32, f64, i32, i64, bool_});
+    attrs.dtype = random_.Percent(60)
+                      ? random_.Of({f32, f32, f64, i32, i64, bool_})
+                      : random_.Of({i8, i16, u8, u16, u32, u64, f16, bf16, f32, f32});
     const double bound = attrs.dtype == bool_ ? 1 : pool_[i].bound;
     return Keep(b_.Create(Op::k_cast, {pool_[i].id}, attrs), bound);
   }
@@ -458,7 +460,7 @@ class Generator : public SequentialSteps {
   }
 
   bool Embedding() {
-    const size_t i = Pick([](const ir::ValueType& t) { return IsInt(t.dtype) && t.rank() <= 2; });
+    const size_t i = Pick([](const ir::ValueType& t) { return IsIndex(t.dtype) && t.rank() <= 2; });
     if (None(i)) return false;
     const int64_t rows = 1 + random_.Below(6);
     const ValueId ids = pool_[i].id;
@@ -532,7 +534,7 @@ class Generator : public SequentialSteps {
     attrs.shape = Type(i).shape;
     if (kind == 1) {
       attrs.axis = random_.Below(Type(i).rank());
-      attrs.dtype = random_.Of({f32, f32, f64, i32, i64});
+      attrs.dtype = random_.Of({f32, f32, f64, i32, i64, u8, bf16});
       return Keep(b_.Create(Op::k_iota, {}, attrs), static_cast<double>(kMostElements));
     }
     attrs.dtype = random_.Of({f32, f64});

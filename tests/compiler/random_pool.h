@@ -2,15 +2,18 @@
 // What the generator of random programs draws from: random numbers, dims, and the pool of values
 // that were made, each with a bound of its size. Internal to random_graph.cc.
 #include <algorithm>
+#include <cmath>
 #include <initializer_list>
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "ir/builder.h"
 #include "ir/ragged.h"
+#include "ir/visit_dtype.h"
 #include "tests/compiler/random_graph.h"
 
 namespace lathe::fuzz {
@@ -104,7 +107,8 @@ class RandomPool {
   }
   DType InputType() {
     if (random_.Percent(60)) return f32;
-    return random_.Of({f32, f64, i32, i64, bool_});
+    if (random_.Percent(60)) return random_.Of({f32, f64, i32, i64, bool_});
+    return random_.Of({i8, i16, u8, u16, u32, u64, f16, bf16});
   }
 
   void MakeInputs() {
@@ -186,6 +190,9 @@ class RandomPool {
     if (!v.ok()) return false;
     const ir::ValueType& type = graph_.type(*v);
     if (Volume(type.shape) > kMostElements) return false;
+    // A number below 0 or too large wraps.
+    if (IsInt(type.dtype) && !IsIndex(type.dtype))
+      bound = std::max(bound, std::ldexp(1, static_cast<int>(8 * SizeOf(type.dtype))));
     if (options_.integer_valued && IsFloat(type.dtype) && !(bound < kExactBound)) {
       if (!(bound < 0x1p50)) return false;
       return Limit(*v);
@@ -211,6 +218,7 @@ class RandomPool {
   absl::StatusOr<ValueId> Scalar(DType dtype) {
     const bool whole = options_.integer_valued || IsInt(dtype);
     if (dtype == bool_) return b_.ScalarConstant(dtype, static_cast<double>(random_.Below(2)));
+    if (IsUnsigned(dtype)) return b_.ScalarConstant(dtype, random_.Of({0.0, 1.0, 2.0, 3.0}));
     if (whole) return b_.ScalarConstant(dtype, random_.Of({-2.0, -1.0, 0.0, 1.0, 2.0, 3.0}));
     return b_.ScalarConstant(dtype, random_.Of({-0.0, 0.0, 1.0, -1.0, 0.5, 2.0, 4.0, 0.1, -3.25}));
   }
@@ -220,24 +228,16 @@ class RandomPool {
     for (int64_t i = 0; i < t.num_elements(); ++i) {
       const int64_t whole = random_.Below(5) - 2;
       const double real = static_cast<double>(random_.Below(4001) - 2000) / 1000;
-      switch (dtype) {
-        case DType::kBool:
+      VisitDType(dtype, [&](auto type) {
+        using T = decltype(type);
+        if constexpr (std::is_same_v<T, bool>) {
           t.data<bool>()[i] = whole > 0;
-          break;
-        case DType::kI32:
-          t.data<int32_t>()[i] = static_cast<int32_t>(whole);
-          break;
-        case DType::kI64:
-          t.data<int64_t>()[i] = whole;
-          break;
-        case DType::kF32:
-          t.data<float>()[i] =
-              static_cast<float>(options_.integer_valued ? static_cast<double>(whole) : real);
-          break;
-        case DType::kF64:
-          t.data<double>()[i] = options_.integer_valued ? static_cast<double>(whole) : real;
-          break;
-      }
+        } else if constexpr (std::is_integral_v<T>) {
+          t.data<T>()[i] = static_cast<T>(whole);
+        } else {
+          t.data<T>()[i] = T(options_.integer_valued ? static_cast<double>(whole) : real);
+        }
+      });
     }
     return b_.Constant(t);
   }

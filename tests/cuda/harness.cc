@@ -11,6 +11,7 @@
 #include <limits>
 
 #include "absl/strings/str_cat.h"
+#include "codegen/kernel/scalar_ops.h"
 
 namespace lathe::cuda {
 
@@ -47,19 +48,20 @@ class GuardedMemory {
 };
 
 template <typename T>
-bool SameFloat(const uint8_t* a, const uint8_t* b) {
+bool SameElement(const uint8_t* a, const uint8_t* b) {
+  if (std::memcmp(a, b, sizeof(T)) == 0) return true;
+  if constexpr (std::is_integral_v<T>) return false;
   T x, y;
   std::memcpy(&x, a, sizeof(T));
   std::memcpy(&y, b, sizeof(T));
-  return std::memcmp(a, b, sizeof(T)) == 0 || (std::isnan(x) && std::isnan(y));
+  return x != x && y != y;
 }
 
 std::string FirstDifference(DType dtype, const uint8_t* want, const uint8_t* got, size_t elements) {
   const size_t size = static_cast<size_t>(SizeOf(dtype));
   for (size_t i = 0; i < elements; ++i, want += size, got += size) {
-    const bool same = dtype == DType::kF32   ? SameFloat<float>(want, got)
-                      : dtype == DType::kF64 ? SameFloat<double>(want, got)
-                                             : std::memcmp(want, got, size) == 0;
+    const bool same =
+        VisitDType(dtype, [&](auto type) { return SameElement<decltype(type)>(want, got); });
     if (same) continue;
     uint64_t x = 0, y = 0;
     std::memcpy(&x, want, size);
@@ -232,7 +234,26 @@ std::vector<uint64_t> SpecialValues(DType dtype) {
     case DType::kF64:
       for (double v : floats) bits.push_back(f64_bits(v));
       return bits;
+    case DType::kF16:
+    case DType::kBF16:
+      return {0x0,    0x8000, 0x1,    0x83ff, 0x400,  0x3555, 0x3c00, 0xbc00,
+              0x3f80, 0x4049, 0xcf00, 0x57ff, 0x5f00, 0x77ff, 0x7bff, 0x7c00,
+              0xfc00, 0x7c01, 0x7f7f, 0x7f80, 0xff80, 0x7fc0};
+    default:
+      break;
   }
+  VisitDType(dtype, [&](auto type) {
+    using T = decltype(type);
+    if constexpr (std::is_integral_v<T>) {
+      using Limits = std::numeric_limits<T>;
+      for (int v : {0, 1, -1, 2, -3, 7, 8, 15, 16, 31, 32, 63, 64, 100})
+        bits.push_back(kernel::scalar::ToBits(static_cast<T>(v)));
+      for (T v : {Limits::min(), static_cast<T>(Limits::min() + 1), Limits::max(),
+                  static_cast<T>(Limits::max() / 2 + 1)})
+        bits.push_back(kernel::scalar::ToBits(v));
+      if constexpr (sizeof(T) == 8) bits.push_back(0x4040000000000001u);
+    }
+  });
   return bits;
 }
 

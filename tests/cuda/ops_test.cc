@@ -15,12 +15,14 @@ using kernel::KernelBuilder;
 using kernel::KOp;
 using kernel::Reg;
 
-constexpr DType kTypes[] = {DType::kBool, DType::kI32, DType::kI64, DType::kF32, DType::kF64};
+constexpr DType kTypes[] = {bool_, i8, i16, i32, i64, u8, u16, u32, u64, f16, bf16, f32, f64};
 
 bool Between(KOp op, KOp first, KOp last) { return op >= first && op <= last; }
 
 // Ops of two operands that the type has.
 bool HasBinary(KOp op, DType t) {
+  if (IsNarrowFloat(t)) return false;
+  if (op == KOp::kSar) return IsSigned(t);
   if (Between(op, KOp::kShl, KOp::kSar)) return IsInt(t);
   if (Between(op, KOp::kAnd, KOp::kXor)) return !IsFloat(t);
   return t != DType::kBool || !Between(op, KOp::kAdd, KOp::kMod);
@@ -28,6 +30,7 @@ bool HasBinary(KOp op, DType t) {
 
 // Ops of one operand that the type has, reductions included.
 bool HasUnary(KOp op, DType t) {
+  if (IsNarrowFloat(t)) return false;
   if (op == KOp::kCast || op == KOp::kBitcast || op == KOp::kSplat) return false;  // apart
   if (op == KOp::kAny) return t == DType::kBool;
   if (op == KOp::kNot) return !IsFloat(t);
@@ -58,12 +61,15 @@ class OpsKernel {
         Store(b_.Un(op, vx));
       }
     }
-    Store(b_.Select(b_.Bin(KOp::kLt, vx, vy), vy, vz));
-    if (IsFloat(t)) Store(b_.Fma(vx, vy, vz));
-    if (IsInt(t)) Store(b_.Lane({t, lanes}));
+    const bool narrow = IsNarrowFloat(t);
+    const Reg less =
+        narrow ? b_.Bin(KOp::kLt, b_.Cast(vx, f32), b_.Cast(vy, f32)) : b_.Bin(KOp::kLt, vx, vy);
+    Store(b_.Select(less, vy, vz));
+    if (IsFloat(t) && !narrow) Store(b_.Fma(vx, vy, vz));
+    if (IsIndex(t)) Store(b_.Lane({t, lanes}));
     for (DType to : kTypes) {
       Store(b_.Cast(vx, to));
-      if (SizeOf(to) == SizeOf(t)) Store(b_.Bitcast(vx, to));
+      if (SizeOf(to) == SizeOf(t) && (to == bool_) == (t == bool_)) Store(b_.Bitcast(vx, to));
     }
     Store(b_.Splat(b_.Load(x, at_), lanes));
     Store(b_.Get(b_.Var(vy)));

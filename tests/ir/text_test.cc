@@ -4,6 +4,7 @@
 
 #include <bit>
 #include <cmath>
+#include <cstring>
 #include <limits>
 
 #include "absl/strings/str_cat.h"
@@ -243,6 +244,17 @@ TEST(Text, ConstantsKeepEveryBit) {
   ASSERT_TRUE(b.Constant(Tensor::FromVector<int64_t>({3}, {INT64_MIN, INT64_MAX, -1})).ok());
   ASSERT_TRUE(b.Constant(Tensor::FromVector<int32_t>({2}, {INT32_MIN, INT32_MAX})).ok());
   ASSERT_TRUE(b.Constant(Tensor::FromVector<bool>({3}, {true, false, true})).ok());
+  for (DType t : {f16, bf16}) {  // all of them, NaN included
+    Tensor all(t, {65536});
+    for (int i = 0; i < 65536; ++i) all.data<uint16_t>()[i] = static_cast<uint16_t>(i);
+    ASSERT_TRUE(b.Constant(all).ok());
+  }
+  for (DType t : {i8, i16, u8, u16, u32, u64}) {
+    Tensor ends(t, {2});
+    std::memset(ends.raw(), 0xff, static_cast<size_t>(ends.num_bytes()));
+    std::memset(ends.raw(), 0x80, 1);
+    ASSERT_TRUE(b.Constant(ends).ok());
+  }
   ASSERT_TRUE(b.Constant(Tensor(DType::kF32, {1000})).ok());
   ASSERT_TRUE(b.Constant(Tensor(DType::kF32, {0, 3})).ok());
   ASSERT_TRUE(b.ScalarConstant(DType::kF64, 2.5).ok());

@@ -25,7 +25,8 @@ std::vector<T> Interesting() {
         L::max(), -L::max(), T(kInf32), T(-kInf32), T(kNan32)};
   } else {
     using L = std::numeric_limits<T>;
-    return {0, 1, -1, 2, 3, 7, -7, 8, 31, 32, 33, 63, 64, L::min(), L::max(), L::min() + 1};
+    return {0,  1,  T(-1), 2,  3,  7,        T(-7),    8,
+            31, 32, 33,    63, 64, L::min(), L::max(), static_cast<T>(L::min() + 1)};
   }
 }
 
@@ -88,7 +89,8 @@ Emit Unary(KOp op) {
 
 template <typename T>
 class OpsOf : public testing::Test {};
-using AllTypes = testing::Types<bool, int32_t, int64_t, float, double>;
+using AllTypes = testing::Types<bool, int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t,
+                                uint32_t, uint64_t, float, double>;
 TYPED_TEST_SUITE(OpsOf, AllTypes);
 
 TYPED_TEST(OpsOf, OrderTreatsNanAndNegativeZeroAsStated) {
@@ -119,7 +121,8 @@ TYPED_TEST(OpsOf, OrderTreatsNanAndNegativeZeroAsStated) {
 
 template <typename T>
 class IntOpsOf : public testing::Test {};
-using IntTypes = testing::Types<int32_t, int64_t>;
+using IntTypes =
+    testing::Types<int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t>;
 TYPED_TEST_SUITE(IntOpsOf, IntTypes);
 
 // 128 bits hold every intermediate; the result wraps when it is narrowed.
@@ -144,22 +147,24 @@ TYPED_TEST(IntOpsOf, WrapAndNeverTrap) {
   CheckUnary<T, T>("neg", Unary(KOp::kNeg), [](T a) { return static_cast<T>(-Wide{a}); });
   CheckUnary<T, T>("abs", Unary(KOp::kAbs),
                    [](T a) { return static_cast<T>(a < 0 ? -Wide{a} : Wide{a}); });
-  CheckUnary<T, T>("not", Unary(KOp::kNot), [](T a) { return static_cast<T>(-1 - a); });
+  CheckUnary<T, T>("not", Unary(KOp::kNot), [](T a) { return static_cast<T>(-1 - Wide{a}); });
 }
 
 TYPED_TEST(IntOpsOf, BitsAndShiftsBeyondTheWidth) {
   using T = TypeParam;
   using U = std::make_unsigned_t<T>;
   constexpr int kWidth = sizeof(T) * 8;
-  auto far = [](T b) { return b < 0 || b >= kWidth; };
+  auto far = [](T b) { return Wide{b} < 0 || Wide{b} >= kWidth; };
   CheckBinary<T, T>(KOp::kAnd, [](T a, T b) { return static_cast<T>(a & b); });
   CheckBinary<T, T>(KOp::kOr, [](T a, T b) { return static_cast<T>(a | b); });
   CheckBinary<T, T>(KOp::kXor, [](T a, T b) { return static_cast<T>(a ^ b); });
   CheckBinary<T, T>(KOp::kShl, [&](T a, T b) { return far(b) ? T{0} : static_cast<T>(U(a) << b); });
   CheckBinary<T, T>(KOp::kShr, [&](T a, T b) { return far(b) ? T{0} : static_cast<T>(U(a) >> b); });
-  CheckBinary<T, T>(KOp::kSar, [&](T a, T b) {
-    return far(b) ? static_cast<T>(a < 0 ? -1 : 0) : static_cast<T>(a >> b);
-  });
+  if constexpr (std::is_signed_v<T>) {
+    CheckBinary<T, T>(KOp::kSar, [&](T a, T b) {
+      return far(b) ? static_cast<T>(a < 0 ? -1 : 0) : static_cast<T>(a >> b);
+    });
+  }
 }
 
 TEST(BoolOps, AreLogical) {
@@ -237,8 +242,16 @@ void CheckCast() {
 
 TYPED_TEST(OpsOf, CastsSaturateAndWrap) {
   CheckCast<TypeParam, bool>();
+  CheckCast<TypeParam, int8_t>();
+  CheckCast<TypeParam, int16_t>();
   CheckCast<TypeParam, int32_t>();
   CheckCast<TypeParam, int64_t>();
+  CheckCast<TypeParam, uint8_t>();
+  CheckCast<TypeParam, uint16_t>();
+  CheckCast<TypeParam, uint32_t>();
+  CheckCast<TypeParam, uint64_t>();
+  CheckCast<TypeParam, Half>();
+  CheckCast<TypeParam, BFloat16>();
   CheckCast<TypeParam, float>();
   CheckCast<TypeParam, double>();
 }
@@ -259,6 +272,34 @@ TYPED_TEST(OpsOf, SelectAndSplat) {
     });
     EXPECT_EQ(RunMap(*splat, {AllBits<T>({c, c, c})}), AllBits<T>({a, a, a}));
   }
+}
+
+template <typename T>
+void CheckNarrow() {
+  std::vector<uint64_t> all;
+  for (uint64_t i = 0; i < 65536; ++i) all.push_back(i);
+  const DType t = DTypeOf<T>();
+  auto widen = MapKernel(
+      {t}, f32, 32, [](KernelBuilder& b, const std::vector<Reg>& x) { return b.Cast(x[0], f32); });
+  auto narrow = MapKernel(
+      {f32}, t, 32, [t](KernelBuilder& b, const std::vector<Reg>& x) { return b.Cast(x[0], t); });
+  ASSERT_TRUE(Verify(*widen).ok()) << Verify(*widen);
+  const std::vector<uint64_t> wide = RunMap(*widen, {all});
+  const std::vector<uint64_t> back = RunMap(*narrow, {wide});
+  for (uint64_t i = 0; i < 65536; ++i) {
+    const float value = T::FromBits(static_cast<uint16_t>(i));
+    EXPECT_TRUE(SameBits(f32, wide[i], ToBits(value))) << i;
+    EXPECT_TRUE(SameBits(t, back[i], i)) << i;
+  }
+}
+
+TEST(NarrowFloats, ConvertBothWaysAndHoldNoArithmetic) {
+  CheckNarrow<Half>();
+  CheckNarrow<BFloat16>();
+  auto sum = MapKernel({f16, f16}, f16, 8, [](KernelBuilder& b, const std::vector<Reg>& x) {
+    return b.Bin(KOp::kAdd, x[0], x[1]);
+  });
+  EXPECT_FALSE(Verify(*sum).ok());
 }
 
 TEST(BitOps, BitcastKeepsBits) {
@@ -304,6 +345,8 @@ TEST(Reductions, HalveTheLanes) {
   CheckReductions<double>();
   CheckReductions<int32_t>();
   CheckReductions<int64_t>();
+  CheckReductions<int8_t>();
+  CheckReductions<uint16_t>();
   CheckReduce<float>(KOp::kReduceMul, [](float a, float b) { return a * b; });
   CheckReduce<double>(KOp::kReduceMul, [](double a, double b) { return a * b; });
 }

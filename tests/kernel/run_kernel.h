@@ -65,11 +65,11 @@ inline std::vector<uint64_t> RunMap(const Kernel& k, const std::vector<std::vect
 
 inline bool SameBits(DType t, uint64_t a, uint64_t b) {
   if (a == b) return true;
-  if (t == DType::kF32) {
-    return std::isnan(scalar::FromBits<float>(a)) && std::isnan(scalar::FromBits<float>(b));
-  }
-  return t == DType::kF64 && std::isnan(scalar::FromBits<double>(a)) &&
-         std::isnan(scalar::FromBits<double>(b));
+  return VisitDType(t, [&](auto type) {
+    using T = decltype(type);
+    const T x = scalar::FromBits<T>(a), y = scalar::FromBits<T>(b);
+    return x != x && y != y;
+  });
 }
 
 }  // namespace lathe::kernel

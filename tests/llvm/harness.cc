@@ -9,6 +9,7 @@
 #include <limits>
 
 #include "absl/strings/str_cat.h"
+#include "codegen/kernel/scalar_ops.h"
 
 namespace lathe::llvm_target {
 namespace {
@@ -22,11 +23,41 @@ std::unique_ptr<LlvmCompiler> MakeCompiler(const CpuTarget& target) {
 }
 
 template <typename T>
-bool SameFloat(const uint8_t* a, const uint8_t* b) {
+bool SameElement(const uint8_t* a, const uint8_t* b) {
+  if (std::memcmp(a, b, sizeof(T)) == 0) return true;
+  if constexpr (std::is_integral_v<T>) return false;
   T x, y;
   std::memcpy(&x, a, sizeof(T));
   std::memcpy(&y, b, sizeof(T));
-  return std::memcmp(a, b, sizeof(T)) == 0 || (std::isnan(x) && std::isnan(y));
+  return x != x && y != y;
+}
+
+// Of the types that have no list of their own.
+template <typename T>
+std::vector<uint64_t> OtherValues() {
+  std::vector<uint64_t> v;
+  if constexpr (std::is_integral_v<T>) {
+    using Limits = std::numeric_limits<T>;
+    for (int64_t i : {0, 1, 2, 3, 5, 7, 8, 15, 16, 31, 32, 63, 64, 100}) {
+      v.push_back(kernel::scalar::ToBits(static_cast<T>(i)));
+      v.push_back(kernel::scalar::ToBits(static_cast<T>(-i)));
+    }
+    for (T i : {Limits::min(), static_cast<T>(Limits::min() + 1), Limits::max(),
+                static_cast<T>(Limits::max() / 2 + 1), static_cast<T>(Limits::max() / 255 * 3)})
+      v.push_back(kernel::scalar::ToBits(i));
+    if constexpr (sizeof(T) == 8) {
+      for (uint64_t i : {0x20000000000001u, 0x4040000000000001u, 0x8100000000000001u})
+        v.push_back(i);
+    }
+  } else {
+    for (uint64_t bits : {0x0u,    0x1u,    0x7fu,   0x80u,   0x3ffu,  0x400u,  0x3555u, 0x3800u,
+                          0x3c00u, 0x3e00u, 0x3f80u, 0x4049u, 0x4f00u, 0x57ffu, 0x5800u, 0x5f00u,
+                          0x77ffu, 0x7bffu, 0x7c00u, 0x7c01u, 0x7e00u, 0x7f7fu, 0x7f80u, 0x7fc0u}) {
+      v.push_back(bits);
+      v.push_back(bits | 0x8000);
+    }
+  }
+  return v;
 }
 
 }  // namespace
@@ -75,7 +106,7 @@ LlvmCompiler& Sse2Compiler() {
     target.cpu = "x86-64";
     target.features = "";
     target.vector_bytes = 16;
-    target.has_fma = false;
+    target.has_fma = target.has_f16c = false;
     return MakeCompiler(target);
   }();
   return *compiler;
@@ -119,9 +150,8 @@ std::string Difference(const TestBuffer& want, const TestBuffer& got) {
   for (int64_t i = 0; i < want.elements(); ++i) {
     const uint8_t* a = &want.bytes[static_cast<size_t>(i * size)];
     const uint8_t* b = &got.bytes[static_cast<size_t>(i * size)];
-    const bool same = want.dtype == DType::kF32   ? SameFloat<float>(a, b)
-                      : want.dtype == DType::kF64 ? SameFloat<double>(a, b)
-                                                  : std::memcmp(a, b, size) == 0;
+    const bool same =
+        VisitDType(want.dtype, [&](auto type) { return SameElement<decltype(type)>(a, b); });
     if (same) continue;
     uint64_t x = 0, y = 0;
     std::memcpy(&x, a, static_cast<size_t>(size));
@@ -238,8 +268,9 @@ std::vector<uint64_t> SpecialValues(DType dtype) {
         v.push_back(std::bit_cast<uint64_t>(-f));
       }
       return v;
+    default:
+      return VisitDType(dtype, [](auto type) { return OtherValues<decltype(type)>(); });
   }
-  return v;
 }
 
 }  // namespace lathe::llvm_target

@@ -14,7 +14,8 @@ using kernel::kNoReg;
 using kernel::KOp;
 using kernel::Reg;
 
-constexpr DType kTypes[] = {DType::kBool, DType::kI32, DType::kI64, DType::kF32, DType::kF64};
+constexpr DType kTypes[] = {DType::kBool, DType::kI32, DType::kI64, DType::kF32,
+                            DType::kF64,  DType::kU8,  DType::kF16};
 constexpr int64_t kSizes[] = {0, 1, 2, 3, 7, 8, 15, 16, 17, 31, 32, 33, 64, 65};
 
 TestBuffer Numbers(DType t, int64_t n) {

@@ -2,7 +2,10 @@
 // included.
 #include <gtest/gtest.h>
 
+#include <bit>
+
 #include "absl/strings/str_cat.h"
+#include "ir/visit_dtype.h"
 #include "tests/llvm/harness.h"
 
 namespace lathe::llvm_target {
@@ -14,8 +17,6 @@ using kernel::KOp;
 using kernel::KType;
 using kernel::Reg;
 
-constexpr DType kTypes[] = {DType::kBool, DType::kI32, DType::kI64, DType::kF32, DType::kF64};
-
 bool Between(KOp op, KOp first, KOp last) { return op >= first && op <= last; }
 
 // Operand counts 1 to 3: ops on registers only.
@@ -26,6 +27,8 @@ int Arity(KOp op) {
 }
 
 bool HasType(KOp op, DType t, int lanes) {
+  if (IsNarrowFloat(t)) return op == KOp::kSelect;
+  if (op == KOp::kSar) return IsSigned(t);
   if (op == KOp::kSplat || op == KOp::kCast || op == KOp::kBitcast) return false;  // tested apart
   if (op == KOp::kAny) return t == DType::kBool;
   if (Between(op, KOp::kReduceAdd, KOp::kReduceMax)) {
@@ -66,7 +69,10 @@ OpsKernel MakeOpsKernel(DType t, int lanes) {
     const int arity = Arity(op);
     if (arity == 0 || !HasType(op, t, lanes)) continue;
     if (op == KOp::kSelect) {
-      store("select", b.Select(b.Bin(KOp::kLt, vx, vy), vy, vz));
+      const bool narrow = IsNarrowFloat(t);
+      const Reg less =
+          narrow ? b.Bin(KOp::kLt, b.Cast(vx, f32), b.Cast(vy, f32)) : b.Bin(KOp::kLt, vx, vy);
+      store("select", b.Select(less, vy, vz));
     } else if (op == KOp::kFma) {
       store("fma", b.Fma(vx, vy, vz));
     } else if (arity == 2) {
@@ -79,15 +85,16 @@ OpsKernel MakeOpsKernel(DType t, int lanes) {
       store(kernel::Name(op), b.Un(op, vx));
     }
   }
-  for (DType to : kTypes) {
+  for (int k = 0; k < kNumDTypes; ++k) {
+    const DType to = static_cast<DType>(k);
     if (to != t) store(absl::StrCat("cast_", Name(to)), b.Cast(vx, to));
-    if (to != t && SizeOf(to) == SizeOf(t) && t != DType::kBool) {
+    if (to != t && SizeOf(to) == SizeOf(t) && t != DType::kBool && to != DType::kBool) {
       store(absl::StrCat("bitcast_", Name(to)), b.Bitcast(vx, to));
     }
   }
   store("splat", b.Splat(b.Load(x, at), lanes));
   store("var", b.Get(b.Var(vy)));
-  if (IsInt(t)) store("lane", b.Lane({t, lanes}));
+  if (IsIndex(t)) store("lane", b.Lane({t, lanes}));
   made.kernel = b.Finish();
   return made;
 }
@@ -121,13 +128,58 @@ TEST_P(OpsTest, BitsOfTheEvaluator) {
   Agreement(made.kernel, compilers).Check(buffers, {n}, n / lanes, "ops");
 }
 
-INSTANTIATE_TEST_SUITE_P(All, OpsTest,
-                         ::testing::Combine(::testing::ValuesIn(kTypes),
-                                            ::testing::Values(1, 2, 3, 8, 16, 32, 64)),
-                         [](const auto& test) {
-                           return absl::StrCat(Name(std::get<0>(test.param)), "x",
-                                               std::get<1>(test.param));
-                         });
+std::vector<std::tuple<DType, int>> Cases() {
+  std::vector<std::tuple<DType, int>> cases;
+  for (int t = 0; t < kNumDTypes; ++t) {
+    for (int lanes : {1, 2, 3, 8, 16, 32, 64}) {
+      // Types that share their code with another: fewer lane counts.
+      const bool few = static_cast<DType>(t) > DType::kF64;
+      if (!few || lanes == 1 || lanes == 3 || lanes == 32)
+        cases.emplace_back(static_cast<DType>(t), lanes);
+    }
+  }
+  return cases;
+}
+
+INSTANTIATE_TEST_SUITE_P(All, OpsTest, ::testing::ValuesIn(Cases()), [](const auto& test) {
+  return absl::StrCat(Name(std::get<0>(test.param)), "x", std::get<1>(test.param));
+});
+
+// All f16 and bf16 to f32 and back, and f32 between them and their neighbours.
+TEST(NarrowFloats, EveryValueConvertsBothWays) {
+  for (DType t : {f16, bf16}) {
+    KernelBuilder b(absl::StrCat("narrow_", Name(t)));
+    const Dim n = b.Size("n");
+    const int x = b.Buffer("x", t, BufferKind::kInput, n);
+    const int y = b.Buffer("y", f32, BufferKind::kOutput, n);
+    const int z = b.Buffer("z", f32, BufferKind::kInput, n);
+    const int w = b.Buffer("w", t, BufferKind::kOutput, n);
+    b.Tasks(FloorDiv(n, 32));
+    const Dim at = b.task() * 32;
+    b.Store(y, at, b.Cast(b.Load(x, at, 32), f32));
+    b.Store(w, at, b.Cast(b.Load(z, at, 32), t));
+    std::vector<uint64_t> narrow, wide;
+    for (uint64_t i = 0; i < 65536; ++i) {
+      narrow.push_back(i);
+      // Of each value its middle to the next one, or a bit beside it.
+      const float f = VisitDType(t, [i](auto type) {
+        if constexpr (kIsNarrowFloat<decltype(type)>) {
+          return static_cast<float>(decltype(type)::FromBits(static_cast<uint16_t>(i)));
+        } else {
+          return 0.0f;
+        }
+      });
+      const uint32_t unit = t == f16 ? 0x1000 : 0x8000;
+      wide.push_back((std::bit_cast<uint32_t>(f) + unit + (i % 3) - 1) & 0xffffffffu);
+    }
+    std::vector<LlvmCompiler*> compilers = Compilers();
+    compilers.push_back(&Sse2Compiler());
+    Agreement(b.Finish(), compilers)
+        .Check({TestBuffer::OfBits(t, narrow), TestBuffer::Canaries(f32, 65536),
+                TestBuffer::OfBits(f32, wide), TestBuffer::Canaries(t, 65536)},
+               {65536}, 65536 / 32, Name(t));
+  }
+}
 
 TEST(Rounding, NothingIsContractedOrReassociated) {
   // a * b + c with a product that isn't exact: one rounding differs from two.

@@ -10,7 +10,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "ir/compare.h"
+#include "ir/evaluate.h"
 #include "ir/interpreter.h"
+#include "ir/visit_dtype.h"
 #include "tests/whole/harness.h"
 
 namespace lathe::whole {
@@ -67,11 +69,11 @@ class Nudger {
       return nodes->back();
     };
     pattern_ = pattern_ * 6364136223846793005u + 1442695040888963407u;
-    const double scale =
-        ((pattern_ >> 63) != 0 ? 1 : -1) * (n.type.dtype == f32 ? 0x1p-21 : 0x1p-50);
+    const DType t = n.type.dtype;
+    const double unit = t == f64 ? 0x1p-50 : t == f32 ? 0x1p-21 : t == f16 ? 0x1p-10 : 0x1p-7;
+    const double scale = ((pattern_ >> 63) != 0 ? 1 : -1) * unit;
     ir::Node constant{.op = ir::Op::k_constant, .type = {n.type.dtype, {}}};
-    constant.attrs.tensor =
-        n.type.dtype == f32 ? Tensor::Scalar(static_cast<float>(scale)) : Tensor::Scalar(scale);
+    constant.attrs.tensor = ir::ConvertTo(Tensor::Scalar(scale), t);
     ir::Node wide{.op = ir::Op::k_broadcast, .operands = {append(constant)}, .type = n.type};
     wide.attrs.shape = n.type.shape;
     const ValueId of = n.op == ir::Op::k_gelu ? n.operands[0] : v;
@@ -92,7 +94,8 @@ class Nudger {
 };
 
 double At(const Tensor& t, int64_t i) {
-  return t.dtype() == DType::kF32 ? double{t.data<float>()[i]} : t.data<double>()[i];
+  return VisitDType(t.dtype(),
+                    [&](auto type) { return static_cast<double>(t.data<decltype(type)>()[i]); });
 }
 
 // Moves `widest` (wanted, displaced by the widest move so far) where `other` is farther away.

@@ -9,6 +9,7 @@
 #include "codegen/kernel/kernel.h"
 #include "ir/compare.h"
 #include "ir/interpreter.h"
+#include "ir/visit_dtype.h"
 #include "runtime/function_state.h"
 #include "runtime/version.h"
 
@@ -94,7 +95,8 @@ absl::StatusOr<std::vector<Tensor>> RunByEvaluator(const Function& function,
 namespace {
 
 double At(const Tensor& t, int64_t i) {
-  return t.dtype() == DType::kF32 ? t.data<float>()[i] : t.data<double>()[i];
+  return VisitDType(t.dtype(),
+                    [&](auto type) { return static_cast<double>(t.data<decltype(type)>()[i]); });
 }
 
 }  // namespace
@@ -104,7 +106,12 @@ absl::Status WithinBound(const Tensor& found, const Tensor& wanted, const Tensor
   if (exact || !IsFloat(wanted.dtype())) return ir::SameBits(found, wanted);
   if (found.shape() != wanted.shape() || found.dtype() != wanted.dtype())
     return absl::InternalError("shape or type differ");
-  const double eps = wanted.dtype() == DType::kF32 ? 0x1p-23 : 0x1p-52;
+  // A narrow result is that of f32, rounded: an error of f32 may put it on the other side of a
+  // middle, one unit away.
+  const DType t = wanted.dtype();
+  const double eps = t == f64 ? 0x1p-52 : 0x1p-23;
+  const double unit = t == f16 ? 0x1p-10 : t == bf16 ? 0x1p-7 : 0;
+  const double edge = t == f16 ? 6e4 : 1e30;
   double most = 0;
   for (int64_t i = 0; i < wanted.num_elements(); ++i)
     if (std::isfinite(At(wanted, i))) most = std::max(most, std::abs(At(wanted, i)));
@@ -113,9 +120,10 @@ absl::Status WithinBound(const Tensor& found, const Tensor& wanted, const Tensor
     if (std::isnan(f) && std::isnan(w)) continue;
     if (f == w) continue;
     // At the edge of the range, one side may round to infinity.
-    if (!std::isfinite(w) && std::abs(f) > 1e30) continue;
-    if (!std::isfinite(f) && std::abs(w) > 1e30) continue;
-    const double bound = 8 * std::abs(w - w64) + 8 * eps * std::abs(w) + 32 * eps * most;
+    if (!std::isfinite(w) && std::abs(f) > edge) continue;
+    if (!std::isfinite(f) && std::abs(w) > edge) continue;
+    const double bound = 8 * std::abs(w - w64) + (8 * eps + unit) * std::abs(w) + 32 * eps * most +
+                         (t == f16 ? 0x1p-24 : 0);
     if (!(std::abs(f - w) <= bound))
       return absl::InternalError(absl::StrCat("element ", i, ": found ", f, ", wanted ", w,
                                               ", in float64 ", w64, ", bound ", bound));

@@ -16,7 +16,6 @@ using ir::Op;
 using ir::OpSample;
 
 constexpr int64_t kSizes[] = {0, 1, 2, 3, 7, 8, 31, 32, 33};
-constexpr DType kTypes[] = {DType::kBool, DType::kI32, DType::kI64, DType::kF32, DType::kF64};
 
 // Ops whose results on whole numbers are exact.
 bool IsExact(Op op) {
@@ -65,10 +64,14 @@ class OpSweep : public testing::TestWithParam<int> {
 
 TEST_P(OpSweep, CompiledCodeIsRightAtEverySizeWithEverySubsetOfSymbols) {
   const Op op = static_cast<Op>(GetParam());
-  for (DType dtype : kTypes) {
+  for (int t = 0; t < kNumDTypes; ++t) {
+    const DType dtype = static_cast<DType>(t);
     int k = 0;
     for (uint32_t mask : {0b0000u, 0b1111u, 0b0011u, 0b0101u, 0b1001u, 0b0110u, 0b1010u, 0b1100u}) {
       ++k;
+      // The types that share their code with another: open, and one of each kind half open.
+      const bool half_open = mask == 0b0101 && (dtype == u8 || dtype == f16);
+      if (dtype > DType::kF64 && mask != 0b1111 && !half_open) continue;
       std::set<std::pair<std::string, uint32_t>> seen;
       const std::vector<int64_t> fixed = Extents(k + static_cast<int>(dtype));
       for (const OpSample& sample :

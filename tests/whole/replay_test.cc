@@ -9,7 +9,6 @@
 #include "compiler/lower/micro.h"
 #include "compiler/passes/pass.h"
 #include "examples/encoder.h"
-#include "ir/expand.h"
 #include "ir/samples.h"
 #include "tests/compiler/random_graph.h"
 
@@ -43,8 +42,7 @@ class Replay : public testing::Test {
     SCOPED_TRACE(ir::Print(graph));
     ir::Graph g = graph.Clone();
     compiler::PassContext passes;
-    absl::Status s = compiler::RunPasses(g, passes);
-    if (s.ok()) s = ir::ExpandComposites(&g);
+    const absl::Status s = compiler::RunPipeline(g, passes);
     if (!s.ok()) return Fail(s.ToString());
     const compiler::FusionPlan plan = compiler::Fuse(g);
     bool same = Compare(g, plan, g.facts());
