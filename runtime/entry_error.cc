@@ -267,8 +267,17 @@ std::string EntryPlan::Describe(absl::Span<const dim::SymbolId> which,
 }
 
 absl::Status EntryPlan::ReadData(absl::Span<const Tensor> given, int64_t* values) const {
-  for (const Element& e : elements)
-    values[e.symbol] = ir::IntegerElement(given[static_cast<size_t>(e.input)], e.element);
+  for (const Element& e : elements) {
+    const int64_t value = ir::IntegerElement(given[static_cast<size_t>(e.input)], e.element);
+    if (e.binds) {
+      values[e.symbol] = value;
+    } else if (values[e.symbol] != value) {
+      const dim::SymbolId s = static_cast<dim::SymbolId>(e.symbol);
+      return absl::InvalidArgumentError(absl::StrCat(
+          "input ", inputs[static_cast<size_t>(e.input)].name, ": element ", e.element, " is ",
+          value, ", wanted ", Describe({&s, 1}, absl::MakeConstSpan(values, symbols.size()))));
+    }
+  }
   for (const Offsets& o : offsets) {
     const Tensor& t = given[static_cast<size_t>(o.input)];
     if (t.shape()[0] < 1) return OffsetsFault(o, t, "no elements, wanted the number of rows + 1");

@@ -101,9 +101,10 @@ class PlanMaker {
       if (!elements) continue;
       for (size_t k = 0; k < elements->size(); ++k) {
         SymbolId s = 0;
-        if (!dim::IsSymbol((*elements)[k], &s) || bound_[s]) continue;
-        plan_.elements.push_back(
-            {static_cast<int32_t>(s), static_cast<int32_t>(i), static_cast<int32_t>(k)});
+        if (!dim::IsSymbol((*elements)[k], &s)) continue;
+        plan_.elements.push_back({static_cast<int32_t>(s), static_cast<int32_t>(i),
+                                  static_cast<int32_t>(k), /*binds=*/!bound_[s]});
+        if (bound_[s]) continue;
         plan_.data_origins[s] = absl::StrCat("element ", k, " of input ", plan_.inputs[i].name);
         bound_[s] = true;
       }

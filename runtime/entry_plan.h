@@ -38,9 +38,11 @@ struct EntryPlan {
     int32_t coefficient_slot = -1;
     std::string coefficient_text;  // "a"
   };
-  // A symbol that an element of a shape input gives.
+  // A symbol that an element of a shape input gives; unless it `binds`, an earlier one has given
+  // the symbol, and they must agree.
   struct Element {
     int32_t symbol = 0, input = 0, element = 0;
+    bool binds = true;
   };
   // The offsets of a ragged dim (ir/ragged.h). A size is the constant `value`, or `symbol`, which
   // the data give if `binds`, an axis otherwise; then it is checked.

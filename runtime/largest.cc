@@ -44,9 +44,9 @@ Sequence AdmittedValues(const FunctionState::Domain& domain) {
 // with the others, or whose bytes overflow, doesn't.
 class Fit {
  public:
-  Fit(const FunctionState& function, std::string symbol, Sizes sizes, int64_t bytes,
-      Sequence values)
-      : function_(function),
+  using Peak = std::function<absl::StatusOr<int64_t>(const Sizes&)>;
+  Fit(const Peak& peak, std::string symbol, Sizes sizes, int64_t bytes, Sequence values)
+      : peak_(peak),
         symbol_(std::move(symbol)),
         sizes_(std::move(sizes)),
         bytes_(bytes),
@@ -56,7 +56,7 @@ class Fit {
     const auto it = seen_.find(i);
     if (it != seen_.end()) return it->second;
     sizes_[symbol_] = values_.At(i);
-    absl::StatusOr<int64_t> peak = Peak();
+    absl::StatusOr<int64_t> peak = peak_(sizes_);
     if (!peak.ok()) last_error_ = peak.status();
     if (peak.ok()) any_admitted_ = true;
     return seen_[i] = peak.ok() && *peak <= bytes_;
@@ -66,17 +66,11 @@ class Fit {
   const absl::Status& last_error() const { return last_error_; }
 
  private:
-  absl::StatusOr<int64_t> Peak() {
-    LATHE_ASSIGN_OR_RETURN(std::vector<int64_t> symbols, function_.SymbolValues(sizes_));
-    return PeakBytes(function_, symbols, context_);
-  }
-
-  const FunctionState& function_;
+  const Peak& peak_;
   const std::string symbol_;
   Sizes sizes_;
   const int64_t bytes_;
   const Sequence values_;
-  ContextState context_;
   std::map<int64_t, bool> seen_;
   bool any_admitted_ = false;
   absl::Status last_error_;
@@ -117,9 +111,20 @@ absl::StatusOr<int64_t> Largest(const FunctionState& function, const std::string
     return absl::InvalidArgumentError(
         absl::StrCat("function ", function.graph().name, " has no size named ", symbol));
   }
-  const Sequence values =
-      AdmittedValues(function.domains()[static_cast<size_t>(it - names.begin())]);
-  Fit fits(function, symbol, others, bytes, values);
+  ContextState context;
+  return LargestBy(function.domains()[static_cast<size_t>(it - names.begin())], symbol, others,
+                   bytes, [&](const Sizes& sizes) -> absl::StatusOr<int64_t> {
+                     LATHE_ASSIGN_OR_RETURN(std::vector<int64_t> symbols,
+                                            function.SymbolValues(sizes));
+                     return PeakBytes(function, symbols, context);
+                   });
+}
+
+absl::StatusOr<int64_t> LargestBy(
+    const FunctionState::Domain& domain, const std::string& symbol, const Sizes& others,
+    int64_t bytes, const std::function<absl::StatusOr<int64_t>(const Sizes&)>& peak) {
+  const Sequence values = AdmittedValues(domain);
+  Fit fits(peak, symbol, others, bytes, values);
   auto [low, high] =
       values.count > 0 ? Bracket(fits, values.count) : std::pair<int64_t, int64_t>(-1, 0);
   if (low < 0) {

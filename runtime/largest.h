@@ -1,6 +1,7 @@
 #pragma once
 // Known memory: the peak of a call, and its inverse.
 #include <cstdint>
+#include <functional>
 #include <string>
 
 #include "absl/status/statusor.h"
@@ -20,5 +21,10 @@ absl::StatusOr<int64_t> PeakBytes(const FunctionState& function, absl::Span<cons
 // domain, so a larger value that fits is missed only if it lies between them.
 absl::StatusOr<int64_t> Largest(const FunctionState& function, const std::string& symbol,
                                 const Sizes& others, int64_t bytes);
+
+// The same for any peak: values of the domain are tried by `peak`, which gets all sizes.
+absl::StatusOr<int64_t> LargestBy(const FunctionState::Domain& domain, const std::string& symbol,
+                                  const Sizes& others, int64_t bytes,
+                                  const std::function<absl::StatusOr<int64_t>(const Sizes&)>& peak);
 
 }  // namespace lathe::rt

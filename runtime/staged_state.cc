@@ -49,7 +49,29 @@ std::shared_ptr<StagedState> StagedState::Make(std::shared_ptr<EngineState> engi
   s->engine_ = std::move(engine);
   s->parts_ = std::move(parts);
   s->MakeCodes();
+  s->bounds_.Add(*s->parts_.entry);
+  for (const std::shared_ptr<FunctionState>& f : s->functions_) s->bounds_.Add(*f);
   return s;
+}
+
+absl::StatusOr<KnownSizes> StagedState::Known(const Sizes& sizes) const {
+  LATHE_ASSIGN_OR_RETURN(const std::vector<int64_t> values, parts_.entry->SymbolValues(sizes));
+  const EntryPlan& plan = parts_.entry->plan();
+  std::vector<std::optional<int64_t>> given(values.size());
+  for (size_t s = 0; s < values.size(); ++s)
+    if (!plan.unused[s] || sizes.contains(plan.symbol_names[s])) given[s] = values[s];
+  KnownSizes known;
+  parts_.entry->WhileNothingBuilds(
+      [&] { known = bounds_.Of(std::move(given), engine_->pool.threads()); });
+  return known;
+}
+
+KnownSizes StagedState::KnownByFacts() const {
+  KnownSizes known;
+  std::vector<std::optional<int64_t>> nothing(parts_.entry->plan().symbols.size());
+  parts_.entry->WhileNothingBuilds(
+      [&] { known = bounds_.Of(std::move(nothing), engine_->pool.threads()); });
+  return known;
 }
 
 void StagedState::MakeCodes() {
@@ -113,11 +135,10 @@ absl::Status StagedState::Prepare(absl::Span<const Sizes> sizes) {
   LATHE_RETURN_IF_ERROR(parts_.entry->Prepare({}));
   std::vector<Sizes> known;
   for (const Sizes& s : sizes) {
-    LATHE_ASSIGN_OR_RETURN(const std::vector<int64_t> values, parts_.entry->SymbolValues(s));
-    Sizes& all = known.emplace_back(s);
-    const EntryPlan& plan = parts_.entry->plan();
-    for (size_t i = 0; i < values.size(); ++i)
-      if (!plan.unused[i]) all[plan.symbol_names[i]] = values[i];
+    LATHE_ASSIGN_OR_RETURN(const KnownSizes all, Known(s));
+    Sizes& named = known.emplace_back();
+    for (size_t i = 0; i < all.exact.size(); ++i)
+      if (all.exact[i]) named[parts_.entry->plan().symbol_names[i]] = *all.exact[i];
   }
   for (const std::shared_ptr<FunctionState>& f : functions_) {
     // The sizes that a stage has by then, if they are all of its own.

@@ -16,6 +16,7 @@
 #include "ir/staged.h"
 #include "lathe/engine.h"
 #include "runtime/function_state.h"
+#include "runtime/staged_bounds.h"
 
 namespace lathe::rt {
 
@@ -73,6 +74,12 @@ class StagedState {
   // Of every graph, in the order of ir::GraphsOf, then those of loops without steps.
   const std::vector<std::shared_ptr<FunctionState>>& functions() const { return functions_; }
   const std::vector<StagedCode>& codes() const { return codes_; }  // the program's own first
+  // What `sizes` and the facts say of every symbol: sizes of the program's inputs, all that
+  // aren't implied, and whatever else is known.
+  absl::StatusOr<KnownSizes> Known(const Sizes& sizes) const;
+  // The same without any size given.
+  KnownSizes KnownByFacts() const;
+  StagedContext& ContextOf(ContextState& context) const;
 
  private:
   StagedState() = default;
@@ -80,7 +87,6 @@ class StagedState {
   StagedCode CodeOf(const ir::Staged& program,
                     const absl::flat_hash_map<const ir::Staged*, int>& numbers,
                     const absl::flat_hash_map<const FunctionState*, int>& functions) const;
-  StagedContext& ContextOf(ContextState& context) const;
   // For checked inputs. The outputs may share the memory of inputs and of each other.
   absl::StatusOr<Tensors> Run(absl::Span<const Tensor> inputs, StagedContext& context);
   absl::StatusOr<Tensors> Packed(absl::Span<const Tensor> inputs) const;
@@ -92,6 +98,7 @@ class StagedState {
   StagedParts parts_;
   std::vector<std::shared_ptr<FunctionState>> functions_;
   std::vector<StagedCode> codes_;
+  SizeBounds bounds_;
   const std::shared_ptr<const char> identity_ = std::make_shared<const char>();  // for contexts
 
   std::mutex contexts_mutex_;

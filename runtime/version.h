@@ -35,7 +35,8 @@ struct Version {
   std::string why;           // "no guard: serves every admitted size"
   std::vector<Claim> guard;  // conjunction; empty for the generic version
   HostProgram program;
-  Dim peak;  // bytes of arena and outputs, over the function's symbols and the worker count
+  Dim peak;   // bytes of arena and outputs, over the function's symbols and the worker count
+  Dim arena;  // of the arena alone
   std::vector<GroupReport> groups;
   int64_t code_bytes = 0;
   double build_seconds = 0;  // of which compiling is a part

@@ -280,6 +280,7 @@ class HostBuilder {
     program_.arena_bytes_slot = slot(memory.total);
     program_.output_bytes_slot = slot(output_bytes);
     version_->peak = memory.total + output_bytes;
+    version_->arena = memory.total;
     if (!ok)
       return absl::InternalError(
           absl::StrCat("size ", failed_, " can't be computed from the function's symbols"));
