@@ -17,7 +17,8 @@ Table MakeTable() {
   for (auto family :
        {ElementwiseMappings, ShapeMappings, ReduceMappings, ProductMappings, NormMappings,
         ControlMappings, AttentionMappings, ResizeMappings, WindowMappings, QuantMappings,
-        IndexMappings, RecurrentMappings, LossMappings, SequenceMappings, SignalMappings}) {
+        IndexMappings, RecurrentMappings, LossMappings, SequenceMappings, SignalMappings,
+        TreeMappings, MlMappings, RandomMappings, MicrosoftAttentionMappings}) {
     for (Mapping& m : family()) table[Key(m.domain, m.op_type)] = std::move(m.map);
   }
   return table;

@@ -206,5 +206,9 @@ std::vector<Mapping> RecurrentMappings();
 std::vector<Mapping> LossMappings();
 std::vector<Mapping> SequenceMappings();
 std::vector<Mapping> SignalMappings();
+std::vector<Mapping> TreeMappings();
+std::vector<Mapping> MlMappings();
+std::vector<Mapping> RandomMappings();
+std::vector<Mapping> MicrosoftAttentionMappings();
 
 }  // namespace lathe::onnx

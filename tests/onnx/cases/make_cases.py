@@ -1,0 +1,226 @@
+"""Makes the cases beside this file: models of operators that the format's own conformance data
+doesn't cover, with the outputs of ONNX Runtime. Needs onnx and onnxruntime; run it to add cases,
+the test reads what is committed."""
+import os
+import shutil
+
+import numpy as np
+import onnx
+import onnxruntime as ort
+from onnx import TensorProto, helper, numpy_helper
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+RNG = np.random.default_rng(7)
+OPSETS = [("", 17), ("com.microsoft", 1), ("ai.onnx.ml", 3)]
+
+
+def f(*shape):
+    return RNG.standard_normal(shape).astype(np.float32)
+
+
+def case(name, op, domain, inputs, outputs, opsets=OPSETS, **attributes):
+    """inputs: name -> array, or None for one left out; those in `outputs` are checked."""
+    values = [helper.make_tensor_value_info(n, helper.np_dtype_to_tensor_dtype(a.dtype), a.shape)
+              for n, a in inputs.items() if a is not None]
+    results = [helper.make_tensor_value_info(n, t, None) for n, t in outputs.items() if n]
+    names = [n if a is not None else "" for n, a in inputs.items()]
+    node = helper.make_node(op, names, list(outputs), domain=domain, **attributes)
+    graph = helper.make_graph([node], name, values, results)
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid(*o) for o in opsets],
+                              ir_version=8)
+    session = ort.InferenceSession(model.SerializeToString())
+    feeds = {n: a for n, a in inputs.items() if a is not None}
+    got = session.run(None, feeds)
+    folder = os.path.join(HERE, name)
+    shutil.rmtree(folder, ignore_errors=True)
+    os.makedirs(os.path.join(folder, "test_data_set_0"))
+    onnx.save(model, os.path.join(folder, "model.onnx"))
+    for kind, arrays in (("input", feeds.values()), ("output", got)):
+        for i, a in enumerate(arrays):
+            with open(os.path.join(folder, "test_data_set_0", f"{kind}_{i}.pb"), "wb") as file:
+                file.write(numpy_helper.from_array(np.asarray(a)).SerializeToString())
+
+
+F, I = TensorProto.FLOAT, TensorProto.INT64
+MS, ML = "com.microsoft", "ai.onnx.ml"
+
+
+def microsoft():
+    def mha(name, outputs={"y": F}, key=(2, 5, 12), **kw):
+        inputs = {"query": f(2, 3, 12), "key": f(*key), "value": f(*key)}
+        attributes = {"num_heads": 3}
+        for n in ("bias", "key_padding_mask", "attention_bias", "past_key", "past_value"):
+            inputs[n] = kw.pop(n, None)
+        attributes.update(kw)
+        while list(inputs.values())[-1] is None:
+            inputs.popitem()
+        case(name, "MultiHeadAttention", MS, inputs, outputs, **attributes)
+
+    mha("mha_plain")
+    mha("mha_bias", bias=f(36))
+    mha("mha_scale", scale=0.3)
+    mha("mha_mask_2d", key_padding_mask=np.array([[1, 1, 1, 0, 0], [1, 1, 1, 1, 1]], np.int32))
+    mha("mha_mask_1d", key_padding_mask=np.array([3, 5], np.int32))
+    mha("mha_attention_bias", attention_bias=f(1, 3, 3, 5))
+    mha("mha_causal", key=(2, 3, 12), unidirectional=1)
+    mha("mha_past", key=(2, 3, 12), past_key=f(2, 3, 4, 4), past_value=f(2, 3, 4, 4),
+        outputs={"y": F, "present_key": F, "present_value": F})
+
+    def attention(name, outputs={"y": F}, **kw):
+        inputs = {"x": f(2, 4, 6), "weights": f(6, 24), "bias": f(24)}
+        attributes = {"num_heads": 2}
+        for n in ("mask_index", "past", "attention_bias"):
+            inputs[n] = kw.pop(n, None)
+        attributes.update(kw)
+        while list(inputs.values())[-1] is None:
+            inputs.popitem()
+        case(name, "Attention", MS, inputs, outputs, **attributes)
+
+    attention("ms_attention_plain")
+    attention("ms_attention_causal", unidirectional=1)
+    attention("ms_attention_mask", mask_index=np.array([[1, 1, 1, 0], [1, 1, 0, 0]], np.int32))
+    attention("ms_attention_lengths", mask_index=np.array([2, 4], np.int32))
+    attention("ms_attention_bias", attention_bias=f(1, 2, 4, 4))
+    attention("ms_attention_past", past=f(2, 2, 2, 3, 4), outputs={"y": F, "present": F},
+              unidirectional=1)
+
+    def gqa(name, batch, fresh, old, total, lengths, packed=False, **attributes):
+        heads, kv, size = 4, 2, 16
+        inputs = {"query": f(batch, fresh, (heads + 2 * kv if packed else heads) * size),
+                  "key": None if packed else f(batch, fresh, kv * size),
+                  "value": None if packed else f(batch, fresh, kv * size),
+                  "past_key": f(batch, kv, old, size), "past_value": f(batch, kv, old, size),
+                  "seqlens_k": np.array(lengths, np.int32),
+                  "total": np.array(total, np.int32)}
+        if attributes.get("do_rotary"):
+            angles = np.arange(32)[:, None] / (3.0 ** np.arange(8))[None, :]
+            inputs["cos"] = np.cos(angles).astype(np.float32)
+            inputs["sin"] = np.sin(angles).astype(np.float32)
+        case(name, "GroupQueryAttention", MS, inputs,
+             {"y": F, "present_key": F, "present_value": F}, num_heads=heads, kv_num_heads=kv,
+             **attributes)
+
+    gqa("gqa_prompt", 2, 5, 0, 5, [4, 4])
+    gqa("gqa_step", 2, 1, 6, 7, [6, 6])
+    gqa("gqa_rotary", 1, 1, 6, 7, [6], do_rotary=1)
+    gqa("gqa_rotary_prompt", 1, 5, 0, 5, [4], do_rotary=1)
+    gqa("gqa_rotary_interleaved", 1, 5, 0, 5, [4], do_rotary=1, rotary_interleaved=1)
+    gqa("gqa_packed", 1, 1, 6, 7, [6], packed=True, do_rotary=1)
+    gqa("gqa_window", 1, 1, 6, 7, [6], local_window_size=3)
+    gqa("gqa_softcap", 1, 5, 0, 5, [4], softcap=0.7)
+    gqa("gqa_smooth", 1, 5, 0, 5, [4], smooth_softmax=1)
+    gqa("gqa_scale", 1, 5, 0, 5, [4], scale=0.2)
+
+    def rotary(name, x, ids, **attributes):
+        case(name, "RotaryEmbedding", MS,
+             {"x": x, "ids": np.array(ids, np.int64), "cos": f(9, 4), "sin": f(9, 4)}, {"y": F},
+             **attributes)
+
+    rotary("ms_rotary", f(2, 3, 16), [[0, 1, 2], [5, 6, 7]])
+    rotary("ms_rotary_start", f(2, 3, 16), [4])
+    rotary("ms_rotary_interleaved", f(2, 3, 16), [[0, 1, 2], [5, 6, 7]], interleaved=1)
+    rotary("ms_rotary_4d", f(2, 2, 3, 8), [[0, 1, 2], [5, 6, 7]])
+    rotary("ms_rotary_part", f(2, 3, 24), [[0, 1, 2], [5, 6, 7]], num_heads=2,
+           rotary_embedding_dim=8)
+
+
+def trees():
+    # Two trees of depth 2 and 1 over 3 features.
+    nodes = dict(nodes_treeids=[0, 0, 0, 0, 0, 1, 1, 1], nodes_nodeids=[0, 1, 2, 3, 4, 0, 1, 2],
+                 nodes_featureids=[0, 1, 0, 0, 0, 2, 0, 0],
+                 nodes_values=[0.1, -0.3, 0, 0, 0, 0.2, 0, 0],
+                 nodes_truenodeids=[1, 2, 0, 0, 0, 1, 0, 0],
+                 nodes_falsenodeids=[4, 3, 0, 0, 0, 2, 0, 0],
+                 nodes_modes=["BRANCH_LEQ", "BRANCH_LT", "LEAF", "LEAF", "LEAF", "BRANCH_GT",
+                              "LEAF", "LEAF"],
+                 nodes_missing_value_tracks_true=[1, 0, 0, 0, 0, 0, 0, 0])
+    x = f(9, 3)
+    x[2, 0] = np.nan
+
+    def regressor(name, targets, data=x, **attributes):
+        n = 5 * targets
+        case(name, "TreeEnsembleRegressor", ML, {"x": data}, {"y": F}, n_targets=targets,
+             target_treeids=[0, 0, 0, 1, 1] * targets, target_nodeids=[2, 3, 4, 1, 2] * targets,
+             target_ids=[t for t in range(targets) for _ in range(5)],
+             target_weights=[float(v) for v in f(n)], **nodes, **attributes)
+
+    regressor("trees_one", 1)
+    regressor("trees_two", 2, base_values=[0.5, -1.0])
+    regressor("trees_average", 2, aggregate_function="AVERAGE")
+    regressor("trees_min", 1, aggregate_function="MIN")
+    regressor("trees_max", 2, aggregate_function="MAX")
+    regressor("trees_logistic", 1, post_transform="LOGISTIC")
+    regressor("trees_softmax_zero", 2, post_transform="SOFTMAX_ZERO")
+    regressor("trees_double", 1, data=x.astype(np.float64))
+
+    def classifier(name, classes, ids, weights, **attributes):
+        case(name, "TreeEnsembleClassifier", ML, {"x": x}, {"label": I, "scores": F},
+             class_treeids=[0, 0, 0, 1, 1], class_nodeids=[2, 3, 4, 1, 2], class_ids=ids,
+             class_weights=weights, classlabels_int64s=classes, **nodes, **attributes)
+
+    mixed, positive = [0.3, -0.8, 1.2, -0.4, 0.6], [0.3, 0.1, 0.2, 0.4, 0.6]
+    classifier("trees_binary_mixed", [5, 7], [0] * 5, mixed)
+    classifier("trees_binary_logistic", [5, 7], [0] * 5, mixed, post_transform="LOGISTIC")
+    classifier("trees_binary_positive", [5, 7], [0] * 5, positive)
+    classifier("trees_binary_base", [5, 7], [0] * 5, mixed, base_values=[0.3],
+               post_transform="LOGISTIC")
+    classifier("trees_two_classes", [5, 7], [0, 1, 0, 1, 0], mixed)
+    classifier("trees_three", [5, 7, 9], [0, 1, 2, 1, 2], mixed)
+    classifier("trees_three_softmax", [5, 7, 9], [0, 1, 2, 1, 2], mixed, post_transform="SOFTMAX")
+
+
+def linear():
+    x = f(7, 3)
+
+    def weights(n):
+        return [float(v) for v in f(n)]
+
+    case("linear_regressor", "LinearRegressor", ML, {"x": x}, {"y": F}, targets=2,
+         coefficients=weights(6), intercepts=weights(2))
+    for transform in ("NONE", "LOGISTIC", "SOFTMAX", "SOFTMAX_ZERO"):
+        case(f"linear_three_{transform.lower()}", "LinearClassifier", ML, {"x": x},
+             {"label": I, "scores": F}, classlabels_ints=[4, 6, 9], coefficients=weights(9),
+             intercepts=weights(3), post_transform=transform)
+        case(f"linear_two_{transform.lower()}", "LinearClassifier", ML, {"x": x},
+             {"label": I, "scores": F}, classlabels_ints=[4, 6], coefficients=weights(3),
+             intercepts=weights(1), post_transform=transform)
+    for kernel in ("LINEAR", "RBF", "POLY", "SIGMOID"):
+        case(f"svm_regressor_{kernel.lower()}", "SVMRegressor", ML, {"x": x}, {"y": F},
+             kernel_type=kernel, kernel_params=[0.4, 0.1, 3.0], n_supports=4,
+             support_vectors=weights(12), coefficients=weights(4), rho=[0.2])
+    case("svm_one_class", "SVMRegressor", ML, {"x": x}, {"y": F}, kernel_type="RBF",
+         kernel_params=[0.4, 0.1, 3.0], n_supports=4, support_vectors=weights(12),
+         coefficients=weights(4), rho=[0.2], one_class=1)
+    case("svm_three", "SVMClassifier", ML, {"x": x}, {"label": I, "scores": F},
+         classlabels_ints=[3, 4, 8], kernel_type="RBF", kernel_params=[0.4, 0.1, 3.0],
+         vectors_per_class=[2, 1, 2], support_vectors=weights(15), coefficients=weights(10),
+         rho=weights(3))
+    case("svm_two", "SVMClassifier", ML, {"x": x}, {"label": I, "scores": F},
+         classlabels_ints=[3, 4], kernel_type="RBF", kernel_params=[0.4, 0.1, 3.0],
+         vectors_per_class=[2, 1], support_vectors=weights(9), coefficients=weights(3), rho=[0.1])
+    case("svm_linear", "SVMClassifier", ML, {"x": x}, {"label": I, "scores": F},
+         classlabels_ints=[3, 4, 8], coefficients=weights(9), rho=[0.1],
+         kernel_params=[0.4, 0.1, 3.0], kernel_type="LINEAR")
+
+
+def features():
+    x = f(4, 3)
+    case("scaler", "Scaler", ML, {"x": x}, {"y": F}, offset=[0.1, 0.2, 0.3], scale=[2.0, 3.0, 4.0])
+    for norm in ("MAX", "L1", "L2"):
+        case(f"normalizer_{norm.lower()}", "Normalizer", ML, {"x": x}, {"y": F}, norm=norm)
+    nan = x.copy()
+    nan[1, 2] = nan[3, 0] = np.nan
+    case("imputer", "Imputer", ML, {"x": nan}, {"y": F}, imputed_value_floats=[1.0, 2.0, 3.0],
+         replaced_value_float=float("nan"))
+    case("one_hot_encoder", "OneHotEncoder", ML, {"x": np.array([3, 5, 4, 9], np.int64)}, {"y": F},
+         cats_int64s=[3, 4, 5])
+    case("feature_vectorizer", "FeatureVectorizer", ML, {"a": f(3, 2), "b": f(3, 1)}, {"y": F},
+         inputdimensions=[2, 1])
+    case("label_encoder", "LabelEncoder", ML, {"x": np.array([[3, 5], [4, 9]], np.int64)},
+         {"y": F}, keys_int64s=[3, 4, 5], values_floats=[0.5, 1.5, 2.5], default_float=-1.0)
+
+
+microsoft()
+trees()
+linear()
+features()
