@@ -23,11 +23,16 @@ constexpr int64_t kChunk = 8192;  // elements of the last axis per task
 constexpr int kLanes = 32;
 constexpr int64_t kShort = 8;  // a loop that fills no vector
 
-// Axes of extent 1 stay at 0 and need no loop.
-std::vector<AxisRun> MakeRuns(const Shape& shape, const std::vector<bool>& merge) {
+// Axes of extent 1 stay at 0 and need no loop; but the rows of a ragged dim are never lanes, so
+// that behind them the last axis stays.
+std::vector<AxisRun> MakeRuns(const ir::Graph& graph, const Shape& shape,
+                              const std::vector<ValueId>& inside, const std::vector<bool>& merge) {
+  const bool ragged = std::any_of(inside.begin(), inside.end(), [&](ValueId v) {
+    return ir::Info(graph.node(v).op).emission == ir::Emission::kSegment;
+  });
   std::vector<AxisRun> runs;
   for (size_t i = 0; i < shape.size(); ++i) {
-    if (shape[i] == Dim(1)) continue;
+    if (shape[i] == Dim(1) && !(ragged && i + 1 == shape.size())) continue;
     if (!runs.empty() && runs.back().back() + 1 == i && merge[i - 1]) {
       runs.back().push_back(i);
     } else {
@@ -292,7 +297,8 @@ LoweredKernel LowerPointwise(const LowerContext& c, const Group& group) {
   const Shape& shape = c.graph.type(root).shape;
   KernelScope scope(c, absl::StrCat("pointwise_", std::string(ir::Name(c.graph.node(root).op))));
   const std::vector<ValueId> inside = ComputedInside(c, {root});
-  const LoopNest nest(scope, root, MakeRuns(shape, MergeableAxes(c, shape, inside, {})),
+  const LoopNest nest(scope, root,
+                      MakeRuns(c.graph, shape, inside, MergeableAxes(c, shape, inside, {})),
                       SplitAxes(scope, root).parts());
   const size_t vector = nest.extents().empty() ? 0 : VectorLoop(scope, root, inside, nest);
   // The loop along the lanes is the innermost one.

@@ -206,6 +206,8 @@ std::vector<Mapping> RecurrentMappings();
 std::vector<Mapping> LossMappings();
 std::vector<Mapping> SequenceMappings();
 std::vector<Mapping> SignalMappings();
+std::vector<Mapping> RegionMappings();
+std::vector<Mapping> ImageMappings();
 std::vector<Mapping> TreeMappings();
 std::vector<Mapping> MlMappings();
 std::vector<Mapping> RandomMappings();

@@ -95,7 +95,7 @@ TEST(PassesFuzzTest, RandomProgramsKeepEveryBit) {
 
 TEST(RandomGraphTest, EveryOpOccursAndGraphsRepeat) {
   std::set<std::string_view> seen;
-  for (uint64_t seed = 0; seed < 1500; ++seed) {
+  for (uint64_t seed = 0; seed < 4000; ++seed) {
     const ir::Graph g = fuzz::RandomGraph(seed);
     for (ir::ValueId v = 0; v < g.num_nodes(); ++v) seen.insert(ir::Name(g.node(v).op));
     if (seed % 50 == 0) {

@@ -150,7 +150,7 @@ TEST_F(Errors, TextThatIsNoProgram) {
            {"dim n\nx: f32[n]\noutput y = frobnicate(x)\n", "frobnicate"},
            {"dim n\nx: f32[n]\noutput y = x + q\n", "q"},
            {"dim n\nx: f32[n]\noutput y = x @@ x\n", "3:"},
-           {"dim n\nx: f16[n]\noutput y = x\n", "f16"},
+           {"dim n\nx: f8[n]\noutput y = x\n", "f8"},
            {"dim n\nx: f32[n, 4]\nk: i64[n, 4]\noutput y = x + k\n", "cast"},
            {"x: f32[2, 3]\ny: f32[2, 3]\noutput z = x @ y\n", "matmul"},
            {"x: f32[2]\noutput y = sum(x, axes=[3])\n", "axis"},
