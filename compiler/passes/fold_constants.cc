@@ -1,14 +1,17 @@
 // Ops whose operands are all known are evaluated while compiling, within a budget of bytes and
 // work. A broadcast of a constant stays one (it is cheaper than the elements and merge_products
-// looks for it) but counts as known. An evaluation that fails is left to the call.
+// looks for it) but counts as known. An evaluation that fails is left to the call. What is computed
+// twice from the same weights (a transposed matrix that two products share) is stored once.
 #include <algorithm>
 #include <optional>
 #include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "compiler/passes/evaluate.h"
 #include "compiler/passes/pass.h"
 #include "compiler/passes/rewriter.h"
+#include "compiler/passes/structure.h"
 
 namespace lathe::compiler {
 namespace {
@@ -54,7 +57,7 @@ class Folder {
   Folder(ir::Graph& graph, const PassContext& context) : graph_(graph), context_(context) {}
 
   // The node's value, if it is known and small enough.
-  std::optional<Tensor> Fold(const Node& n) const {
+  std::optional<Tensor> Fold(const Node& n) {
     if (n.op == Op::k_broadcast || !IsClosed(n)) return std::nullopt;
     int64_t operand_bytes = 0;
     std::vector<const Node*> known;
@@ -65,6 +68,29 @@ class Folder {
       operand_bytes += *bytes;
     }
     if (!Affordable(n, operand_bytes)) return std::nullopt;
+    if (operand_bytes <= kCompareBytes) return Evaluate(n, known);
+    // Smaller results are compared by content later; these by their buffer.
+    Node key = n;
+    for (ValueId& v : key.operands) v = FirstWithBuffer(v);
+    std::vector<std::pair<Node, Tensor>>& same = folded_[HashValue(key)];
+    for (const auto& [other, value] : same) {
+      if (SameValue(other, key)) return value;
+    }
+    std::optional<Tensor> value = Evaluate(n, known);
+    if (value) same.emplace_back(std::move(key), *value);
+    return value;
+  }
+
+ private:
+  // The first constant seen that shares the buffer and the type, or v itself.
+  ValueId FirstWithBuffer(ValueId v) {
+    const Node& n = graph_.node(v);
+    if (n.op != Op::k_constant) return v;
+    const auto [it, is_new] = by_buffer_.try_emplace(n.attrs.tensor.raw(), v);
+    return SameValue(graph_.node(it->second), n) ? it->second : v;
+  }
+
+  std::optional<Tensor> Evaluate(const Node& n, const std::vector<const Node*>& known) const {
     std::vector<Tensor> operands;
     for (const Node* operand : known) {
       std::optional<Tensor> t = ValueOf(*operand);
@@ -74,7 +100,6 @@ class Folder {
     return EvaluateNode(graph_, n, operands);
   }
 
- private:
   // Bytes of memory behind a constant or a broadcast of one.
   std::optional<int64_t> KnownBytes(const Node& n) const {
     const Node& source = n.op == Op::k_broadcast ? graph_.node(n.operands[0]) : n;
@@ -109,13 +134,15 @@ class Folder {
 
   ir::Graph& graph_;
   const PassContext& context_;
+  absl::flat_hash_map<const void*, ValueId> by_buffer_;
+  absl::flat_hash_map<size_t, std::vector<std::pair<Node, Tensor>>> folded_;  // by hash
 };
 
 }  // namespace
 
 absl::Status FoldConstants(ir::Graph& graph, PassContext& context) {
   Rewriter rewriter(graph);
-  const Folder folder(graph, context);
+  Folder folder(graph, context);
   rewriter.Run([&](ValueId v) {
     std::optional<Tensor> value = folder.Fold(graph.node(v));
     if (!value) return;

@@ -1,10 +1,12 @@
 // x * 0.5 * (1 + erf(x / sqrt 2)), in the orders in which exporters write it, is gelu(x). The op
 // has the bound of gelu; the written form cancels for negative x, and is further off.
 #include <cmath>
+#include <utility>
 #include <vector>
 
 #include "compiler/passes/match.h"
 #include "compiler/passes/pass.h"
+#include "compiler/passes/rewriter.h"
 
 namespace lathe::compiler {
 namespace {
@@ -58,9 +60,26 @@ bool IsOneAndErf(const Finder& find, ValueId v, ValueId x) {
   return false;
 }
 
+void WriteCubesAsProducts(ir::Graph& graph, PassContext& context) {
+  const Finder find(graph);
+  Rewriter rewriter(graph);
+  rewriter.Run([&](ValueId v) {
+    if (!find.Is(v, Op::k_pow) || !find.IsSplat(find.arg(v, 1), 3)) return;
+    const ValueId x = find.arg(v, 0);
+    ir::Node square{.op = Op::k_mul, .operands = {x, x}};
+    square.type = graph.type(v);
+    square.location = graph.node(v).location;
+    const ValueId inserted = rewriter.Insert(std::move(square));
+    graph.node(v).op = Op::k_mul;
+    graph.node(v).operands = {inserted, x};
+    context.Count("pow(x, 3) = x * x * x");
+  });
+}
+
 }  // namespace
 
 absl::Status RecognizeGelu(ir::Graph& graph, PassContext& context) {
+  WriteCubesAsProducts(graph, context);
   const Finder find(graph);
   for (ValueId v = 0; v < graph.num_nodes(); ++v) {
     if (!find.Is(v, Op::k_mul) || !IsFloat(graph.type(v).dtype)) continue;

@@ -59,13 +59,17 @@ class NormRecognizer {
   // epsilon, if v is sqrt(mean(x * x) + epsilon).
   std::optional<double> Deviation(ValueId v, ValueId x) const {
     v = find_.WithoutOnes(v);
-    return find_.Is(v, Op::k_sqrt) ? Variance(find_.arg(v, 0), x) : std::nullopt;
+    const bool root = find_.Is(v, Op::k_sqrt) || IsPower(v, 0.5);
+    return root ? Variance(find_.arg(v, 0), x) : std::nullopt;
+  }
+  bool IsPower(ValueId v, double exponent) const {
+    return find_.Is(v, Op::k_pow) && find_.IsSplat(find_.arg(v, 1), exponent);
   }
 
   // epsilon, if v is the inverse of that.
   std::optional<double> InverseDeviation(ValueId v, ValueId x) const {
     v = find_.WithoutOnes(v);
-    if (find_.Is(v, Op::k_rsqrt)) return Variance(find_.arg(v, 0), x);
+    if (find_.Is(v, Op::k_rsqrt) || IsPower(v, -0.5)) return Variance(find_.arg(v, 0), x);
     if (!find_.Is(v, Op::k_div) || !find_.IsSplat(find_.arg(v, 0), 1)) return std::nullopt;
     return Deviation(find_.arg(v, 1), x);
   }

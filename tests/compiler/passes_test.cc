@@ -362,6 +362,40 @@ output z = constant(f32[100, 20]{0.5*2000}) @ constant(f32[20, 10]{0.5*200})
   EXPECT_THAT(After(before, {FoldConstants}), Not(HasSubstr("matmul")));
 }
 
+// A matrix that is transposed for two products, and again in a side of an `if`.
+TEST(FoldConstantsTest, WeightsThatAreSharedAreStoredOnce) {
+  ir::Graph g = Parsed(R"(
+dim n
+x: f32[n, 200]
+w = constant(f32[300, 200]{0.5*60000})
+a = x @ permute(w, axes=[1, 0])
+b = relu(x) @ permute(w, axes=[1, 0])
+y = if n >= 4 { yield a + b } else { yield sin(x) @ permute(w, axes=[1, 0]) }
+output y
+)");
+  PassContext context;
+  ASSERT_TRUE(RunPasses(g, context).ok());
+  std::set<const void*> buffers;
+  for (ir::ValueId v = 0; v < g.num_nodes(); ++v) {
+    if (g.node(v).op == ir::Op::k_constant && g.node(v).attrs.tensor.num_elements() == 60000)
+      buffers.insert(g.node(v).attrs.tensor.raw());
+  }
+  EXPECT_EQ(buffers.size(), 1u);
+}
+
+// 8-bit weights of an integer product stay 8-bit.
+TEST(FoldConstantsTest, WideningBigConstantsStays) {
+  const std::string text = After(R"(
+dim n
+x: i8[n, 1024]
+w = constant(i8[1024, 1024]{3*1048576})
+output y = cast(x, i32) @ (cast(w, i32) - 5)
+)",
+                                 {Canonicalize, FoldConstants});
+  EXPECT_THAT(text, HasSubstr("constant(i8[1024, 1024]"));
+  EXPECT_THAT(text, Not(HasSubstr("constant(i32[1024, 1024]")));
+}
+
 TEST(FoldConstantsTest, AnEvaluationThatFailsIsLeftToTheCall) {
   const std::string text = After(
       "output y = gather(constant(f32[2]{1, 2}), constant(i32[1]{5}), axis=0)\n", {FoldConstants});

@@ -192,7 +192,30 @@ TEST(RecognizeGeluTest, ValuesStayWithinTheBoundOfGelu) {
 }
 
 TEST(RecognizeGeluTest, TheTanhFormIsOneKernel) {
-  EXPECT_EQ(Kernels(Pointwise("0.5 * x * (1 + tanh(0.7978846 * (x + 0.044715 * x * x * x)))")), 1);
+  const std::string text =
+      Pointwise("0.5 * x * (1 + tanh(0.7978846 * (x + 0.044715 * pow(x, 3))))");
+  EXPECT_EQ(Kernels(text), 1);
+  EXPECT_THAT(Text(Rewritten(text, RecognizeGelu)), Not(HasSubstr("pow")));
+}
+
+TEST(RecognizeGeluTest, CubesStayWithinTheBoundOfPow) {
+  const std::string text = Pointwise("pow(x, 3)");
+  const ir::Graph before = Parsed(text), after = Rewritten(text, RecognizeGelu);
+  const float inf = std::numeric_limits<float>::infinity();
+  const std::vector<float> values = {0.0f, -0.0f, 1.1f,   -1.3f,  1e13f, -1e13f,
+                                     inf,  -inf,  1e-13f, 3e-14f, -7.7f, 123.4f};
+  const Tensor x = Tensor::FromVector<float>({3, 4}, values);
+  const auto a = ir::Interpret(before, {x}), b = ir::Interpret(after, {x});
+  ASSERT_TRUE(a.ok() && b.ok());
+  for (size_t i = 0; i < values.size(); ++i) {
+    const float wanted = (*a)[0].data<float>()[i], found = (*b)[0].data<float>()[i];
+    EXPECT_EQ(std::signbit(found), std::signbit(wanted)) << values[i];
+    if (std::isfinite(wanted)) {
+      EXPECT_NEAR(found, wanted, std::fabs(wanted) * 4 * std::exp2(-24.0) + 1.5e-45) << values[i];
+    } else {
+      EXPECT_EQ(found, wanted) << values[i];
+    }
+  }
 }
 
 // -- norms
@@ -213,6 +236,8 @@ TEST(RecognizeNormTest, LayerNormInEveryForm) {
            "output y = d * rsqrt(v + 0.0625) * g + b\n",
            "output y = d * (1 / sqrt(v + 0.0625)) * g + b\n",
            "output y = (1 / sqrt(v + 0.0625)) * d * g + b\n",
+           "output y = d / pow(v + 0.0625, 0.5) * g + b\n",
+           "output y = d * pow(v + 0.0625, -0.5) * g + b\n",
        }) {
     ExpectBecomes(Norm(absl::StrCat(kCentred, last)), after, RecognizeNorm);
   }
@@ -278,6 +303,8 @@ TEST(RecognizeNormTest, WhatIsNearlyOneStays) {
            "v = mean(x * x, axes=[2], keep_dims=true)\noutput y = x / (sqrt(v) + 0.0625) * g\n",
            // a negative epsilon
            "v = mean(x * x, axes=[2], keep_dims=true)\noutput y = x / sqrt(v + -0.0625) * g\n",
+           // another power
+           "v = mean(x * x, axes=[2], keep_dims=true)\noutput y = x / pow(v + 0.0625, 0.25) * g\n",
        }) {
     ExpectStays(Norm(lines), RecognizeNorm);
   }
