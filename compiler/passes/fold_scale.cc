@@ -1,8 +1,8 @@
 // A constant factor a column behind a product with a constant matrix goes into the matrix:
 // (x @ w + t) * s = x @ (w * s) + t * s, as it does where batch norm follows a convolution; and the
 // constants that are then added become one. Only where the product, its matrix and what is between
-// have no other user, and all new constants are finite. Results are rounded otherwise, within the
-// bound of the product (docs/numerics.md).
+// have no other user, all new constants are finite, and no zero changes its sign. Results are
+// rounded otherwise, within the bound of the product (docs/numerics.md).
 #include <cmath>
 #include <optional>
 #include <utility>
@@ -21,12 +21,16 @@ using ir::Node;
 using ir::Op;
 using ir::ValueId;
 
-bool AllFinite(const Tensor& t) {
-  for (int64_t i = 0; i < t.num_elements(); ++i) {
-    const double value = t.dtype() == f64 ? t.data<double>()[i] : double{t.data<float>()[i]};
-    if (!std::isfinite(value)) return false;
-  }
+// Whether fn holds for every element.
+template <typename Fn>
+bool All(const Tensor& t, Fn&& fn) {
+  for (int64_t i = 0; i < t.num_elements(); ++i)
+    if (!fn(t.dtype() == f64 ? t.data<double>()[i] : double{t.data<float>()[i]})) return false;
   return true;
+}
+
+bool AllFinite(const Tensor& t) {
+  return All(t, [](double x) { return std::isfinite(x); });
 }
 
 class ScaleFolder {
@@ -151,6 +155,11 @@ class ScaleFolder {
       term = Join(op, a->term, factor);
       if (!term) return;
     }
+    // The sign of a zero stays: a factor above 0 keeps it, a term other than 0 hides it.
+    const Tensor factors = find_.node(find_.arg(factor, 0)).attrs.tensor;
+    const bool keeps_zeros = All(factors, [](double x) { return x > 0; }) ||
+                             (term && All(term->tensor, [](double x) { return x != 0; }));
+    if (!keeps_zeros) return;
     const std::optional<Tensor> wide = OverMatrix(factor, matrix);
     if (!wide) return;
     std::optional<Tensor> scaled = Evaluate(op, matrix.attrs.tensor.Contiguous(), *wide);
