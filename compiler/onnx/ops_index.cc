@@ -272,6 +272,75 @@ void Compress(NodeContext& c) {
   c.Out(0, Gather(x, SliceAxis(positions, 0, 0, count[0]), axis));
 }
 
+// Rows of equal elements found by sorting: by the last column first, stable, as far as the first.
+void Unique(NodeContext& c) {
+  const bool flat = !c.HasAttr("axis"), sorted = c.Int("sorted", 1) != 0;
+  const Shape shape = c.scope().TypeOf(c.InVal(0)).shape;
+  const int rank = static_cast<int>(shape.size());
+  const int axis = flat ? 0 : c.Axis(c.Int("axis"), rank);
+  if (!c.ok()) return;
+  const Dim all = Product(shape, 0, rank);
+  const Dim n = flat ? all : shape[static_cast<size_t>(axis)];
+  Dim width = 1;
+  for (int i = 0; i < rank && !flat; ++i)
+    if (i != axis) width *= shape[static_cast<size_t>(i)];
+  constexpr int64_t kWidest = 256;
+  if (!width.is_constant() || width.constant() > kWidest)
+    return c.Unsupported(absl::StrCat("rows of ", width.ToString(),
+                                      " elements are compared; wanted ", "a number of at most ",
+                                      kWidest));
+  const auto rows = [&] {  // [n, width]
+    V x = c.In(0);
+    std::vector<int> order = {axis};
+    for (int i = 0; i < rank; ++i)
+      if (i != axis) order.push_back(i);
+    return ReshapeTo(flat ? Flat(x) : Permute(x, order), {n, width});
+  };
+  const auto order = [&] {
+    V x = rows(), at = c.Iota({n}, 0);
+    for (int64_t k = width.constant(); k-- > 0;) {
+      V key = GatherFlat(SliceAxis(x, 1, k, k + 1), at);
+      at = GatherFlat(at, Argsort(key, false));
+    }
+    return at;
+  };
+  const auto fresh = [&] {  // in sorted order: unlike the row before
+    V at = order();
+    ir::Attrs attrs;
+    attrs.axis = 0;
+    attrs.unchecked = true;
+    V s = c.Create(ir::Op::k_gather, {rows(), at}, std::move(attrs));
+    if (!c.ok()) return s;
+    V before = PadBy(SliceAxis(s, 0, 0, n - 1), {n - Max(n - 1, 0), 0}, {0, 0});
+    V differs = Reduce(ir::Op::k_any, Bin(ir::Op::k_ne, s, before), {1}, false);
+    return Bin(ir::Op::k_or, differs, Bin(ir::Op::k_eq, c.Iota({n}, 0), 0.0));
+  };
+  const Val kept_order = c.Keep("order", order);
+  const Val kept_starts = c.Keep("starts", [&] { return Compact(c, fresh()).padded; });
+  const Val kept_inverse = c.Keep("inverse", [&] {
+    V group = CumulativeSum(Cast(fresh(), i64), 0, false, false) - 1.0;
+    return ScatterFlat(c.Fill({n}, i64, 0), order(), group, "");
+  });
+  const std::vector<Dim> count =
+      c.SizesFromData("count", [&] { return Compact(c, fresh()).count; }, {n});
+  if (!c.ok()) return;
+  const Dim k = count[0];
+  V starts = SliceAxis(c.Use(kept_starts), 0, 0, k);
+  V first = GatherFlat(c.Use(kept_order), starts), inverse = c.Use(kept_inverse);
+  V counts = ScatterFlat(c.Fill({k}, i64, 0), inverse, c.Fill({n}, i64, 1), "add");
+  if (!sorted) {  // in the order in which they occur
+    V perm = Argsort(first, false);
+    first = GatherFlat(first, perm);
+    counts = GatherFlat(counts, perm);
+    inverse = GatherFlat(ScatterFlat(c.Fill({k}, i64, 0), perm, c.Iota({k}, 0), ""), inverse);
+  }
+  V x = c.In(0);
+  c.Out(0, Gather(flat ? Flat(x) : x, first, axis));
+  c.Out(1, first);
+  c.Out(2, inverse);
+  c.Out(3, counts);
+}
+
 }  // namespace
 
 std::vector<Mapping> IndexMappings() {
@@ -286,6 +355,7 @@ std::vector<Mapping> IndexMappings() {
       {"", "CumProd", Cumulative(ir::Op::k_cumprod)},
       {"", "NonZero", NonZero},
       {"", "Compress", Compress},
+      {"", "Unique", Unique},
   };
 }
 
