@@ -144,6 +144,20 @@ bool ReshapeOfReshape(Match& m) {
   return ToReshape(m, x);
 }
 
+// Rows stay rows: ONNX files before opset 13 join the other axes.
+bool SoftmaxOfReshape(Match& m) {
+  if (!m.Is(0, Op::k_reshape)) return false;
+  const ValueId x = m.in(0).operands[0];
+  const ir::ValueType type = m.at(x).type;
+  const Shape& shape = m.node().type.shape;
+  if (type.rank() == 0 || *m.node().attrs.axis + 1 != m.node().type.rank() ||
+      type.shape.back() != shape.back())
+    return false;
+  Attrs attrs;
+  attrs.axis = type.rank() - 1;
+  return ToReshape(m, m.Insert(Op::k_softmax, {x}, std::move(attrs), type));
+}
+
 bool PermuteOfPermute(Match& m) {
   if (!m.Is(0, Op::k_permute)) return false;
   Attrs attrs;
@@ -268,6 +282,7 @@ std::vector<Rule> ViewRules() {
       {"broadcast(x) = reshape(x)", {Op::k_broadcast}, BroadcastInsertsOnes},
       {"reshape(x) = x", {Op::k_reshape}, [](Match& m) { return m.Replace(m.arg(0)); }},
       {"reshape(reshape(x)) = reshape(x)", {Op::k_reshape}, ReshapeOfReshape},
+      {"softmax(reshape(x)) = reshape(softmax(x))", {Op::k_softmax}, SoftmaxOfReshape},
       {"permute(permute(x)) = permute(x)", {Op::k_permute}, PermuteOfPermute},
       {"permute(x) = x",
        {Op::k_permute},

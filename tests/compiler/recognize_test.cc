@@ -352,6 +352,10 @@ TEST(RecognizeAttentionTest, TheScaleAnywhere) {
        }) {
     ExpectBecomes(Heads(absl::StrCat("output y = softmax(", scores, ", axis=-1) @ v\n")), after,
                   RecognizeAttention);
+    // As files before opset 13 have it.
+    ExpectBecomes(Heads(absl::StrCat("output y = reshape(softmax(reshape(", scores,
+                                     ", [n*2*s, t]), axis=1), [n, 2, s, t]) @ v\n")),
+                  after, RecognizeAttention);
   }
 }
 
