@@ -81,8 +81,12 @@ void MultiHeadAttention(NodeContext& c) {
     if (query.rank() != 3 || !key.ok())
       return c.Fail("wanted a query of rank 3 with its key, or of rank 5");
     const Dim width = query.dim(2);
+    if (bias.ok() && value.ok() && value.rank() == 3)
+      c.Require(Eq(bias.dim(0), width + key.dim(2) + value.dim(2)),
+                "the bias is that of query, key and value");
     const auto with_bias = [&](V x, Dim start) {
-      return bias.ok() ? x + SliceAxis(bias, 0, start, start + x.dim(2)) : x;
+      if (!bias.ok() || !x.ok()) return x;
+      return x + ReshapeTo(SliceAxis(bias, 0, start, start + x.dim(2)), {x.dim(2)});
     };
     r.q = SplitHeads(with_bias(query, 0), heads);
     if (key.rank() == 5) {  // [B, T, N, 2, H]
@@ -94,7 +98,7 @@ void MultiHeadAttention(NodeContext& c) {
       r.v = value;
     } else {
       r.k = SplitHeads(with_bias(key, width), heads);
-      r.v = SplitHeads(with_bias(value, width * 2), heads);
+      r.v = SplitHeads(with_bias(value, width + key.dim(2)), heads);
     }
   }
   if (c.Has(6)) {
