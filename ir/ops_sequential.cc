@@ -69,7 +69,7 @@ std::vector<OpInfo> SequentialOps() {
   std::vector<OpInfo> ops = {
       {.op = Op::k_check_index,
        .attrs = {{"dim"}},
-       .traits = kMayFail | kSameShape,
+       .traits = kMayFail,
        .dtypes = kIndexTypes,
        .emission = Emission::kGather,
        .infer = InferCheckIndex,

@@ -378,6 +378,7 @@ Recipes Segments(Op op, DType t) {
   if (op == Op::k_to_padded) attrs.value = 1;
   Recipes r = {{"packed, rank 1", of(none, false, attrs)},
                {"packed, rank 2", of(one, false, attrs)},
+               {"packed, with an axis of 1", of([](Maker&) { return Shape{1}; }, false, attrs)},
                {"packed, rank 3", of(two, false, attrs)}};
   if (op == Op::k_segment_max) {
     attrs.value = 7;

@@ -78,6 +78,7 @@ Recipes WindowRecipes(DType t) {
                                            })},
       {"as long as another dim", of(rows,
                                     [](Maker& m) {
+                                      m.In(f32, {m.D(2)});  // gives the size
                                       return Attrs{.steps = {1},
                                                    .low = {m.D(2)},
                                                    .high = {1},

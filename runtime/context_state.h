@@ -44,7 +44,7 @@ class ContextState {
   std::vector<void*> arguments;      // of one kernel
   std::vector<AddressRange> ranges;  // of the inputs as given
   Block arena, packed;
-  std::shared_ptr<void> staged;  // of a function in stages: its StagedContext, none of the above
+  std::shared_ptr<void> staged;   // of a function in stages: its StagedContext, none of the above
   int64_t poison_peak_bytes = 0;  // poison mode: most bytes live at a time, by the last call
 };
 

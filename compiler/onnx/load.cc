@@ -35,9 +35,9 @@ absl::StatusOr<OnnxModel> load_onnx(const std::string& path, const OnnxOptions& 
     if (absl::IsAborted(s) && fixed.size() > before && attempt < most_attempts) continue;
     LATHE_RETURN_IF_ERROR(std::move(s));
     const bool single = importer.root().is_single_graph();
-    OnnxModel result{
-        .program = single ? Program(importer.root().ReleaseGraph())
-                          : Program(std::make_unique<ir::Staged>(*importer.root().staged()))};
+    OnnxModel result{.program =
+                         single ? Program(importer.root().ReleaseGraph())
+                                : Program(std::make_unique<ir::Staged>(*importer.root().staged()))};
     result.inputs = importer.input_names();
     result.outputs = importer.output_names();
     result.fixed.assign(fixed.begin(), fixed.end());

@@ -49,7 +49,7 @@ TEST_F(SequentialShapes, WindowsFollowPositionsWithTheirElements) {
   EXPECT_EQ(TypeOf(Op::k_windows, {x}, Window({3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1})),
             "f32[2, 3, h, w, 3, 3]");
   EXPECT_THAT(Required(), IsEmpty());
-  EXPECT_EQ(TypeOf(Op::k_windows, {x}, Window({2}, {2}, {1}, {0}, {0})), "f32[2, 3, h, w//2, 2]");
+  EXPECT_EQ(TypeOf(Op::k_windows, {x}, Window({2}, {2}, {1}, {0}, {0})), "f32[2, 3, h, w // 2, 2]");
   EXPECT_THAT(Required(), IsEmpty());
 }
 

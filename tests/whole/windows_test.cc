@@ -28,7 +28,8 @@ Tensor Whole(std::vector<int64_t> shape, uint32_t seed) {
 struct Geometry {
   int64_t kernel, stride, dilation, low, high;
   int64_t Positions(int64_t n) const {
-    return (low + n + high - dilation * (kernel - 1) - 1) / stride + 1;
+    const int64_t slack = low + n + high - dilation * (kernel - 1) - 1;
+    return slack < 0 ? 0 : slack / stride + 1;  // none at -stride <= slack < 0, less is refused
   }
 };
 
