@@ -1,0 +1,91 @@
+// Mutated model files, all the way: an error or a program that compiles, never a crash.
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <random>
+#include <sstream>
+
+#include "gtest/gtest.h"
+#include "lathe/engine.h"
+#include "lathe/onnx.h"
+
+namespace lathe::onnx {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr char kDistribution[] = "/usr/share/libonnx-testdata/data";
+
+std::string Read(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream all;
+  all << file.rdbuf();
+  return all.str();
+}
+
+std::string Mutated(std::string bytes, std::mt19937_64& random) {
+  const size_t edits = 1 + random() % 3;
+  for (size_t i = 0; i < edits && !bytes.empty(); ++i) {
+    const size_t at = random() % bytes.size();
+    switch (random() % 4) {
+      case 0:
+        bytes[at] = static_cast<char>(bytes[at] ^ (1 << random() % 8));
+        break;
+      case 1:
+        bytes[at] = static_cast<char>(random() % 4 == 0 ? 0xff : random() % 256);
+        break;
+      case 2:
+        bytes.erase(at, 1 + random() % 4);
+        break;
+      default:
+        bytes.insert(at, bytes.substr(random() % bytes.size(), 1 + random() % 8));
+        break;
+    }
+  }
+  return bytes;
+}
+
+TEST(Mutation, AThousandModelsGiveErrorsOrPrograms) {
+  if (!fs::exists(kDistribution)) GTEST_SKIP() << "NOT CHECKED: install libonnx-testdata";
+  std::vector<fs::path> models;
+  constexpr size_t kLargest = 16 << 10;
+  for (const auto& entry : fs::recursive_directory_iterator(kDistribution))
+    if (entry.path().filename() == "model.onnx" && entry.file_size() < kLargest)
+      models.push_back(entry.path());
+  std::sort(models.begin(), models.end());
+  const char* named = std::getenv("LATHE_FUZZ_SEED");
+  const uint64_t seed = named == nullptr ? 20261130 : std::strtoull(named, nullptr, 10);
+  std::mt19937_64 random(seed);
+  EngineOptions options;
+  options.threads = 1;
+  options.background_compiles = false;
+  Engine engine(options);
+  const fs::path file =
+      fs::temp_directory_path() / ("lathe_mutation_" + std::to_string(::getpid()));
+  int loaded = 0, prepared = 0;
+  constexpr int kFiles = 1000;
+  for (int i = 0; i < kFiles; ++i) {
+    const fs::path& model = models[random() % models.size()];
+    std::ofstream(file, std::ios::binary) << Mutated(Read(model), random);
+    SCOPED_TRACE(model.string() + ", file " + std::to_string(i) + " of seed " +
+                 std::to_string(seed));
+    absl::StatusOr<OnnxModel> m = load_onnx(file.string());
+    if (!m.ok()) {
+      EXPECT_FALSE(m.status().message().empty());
+      continue;
+    }
+    ++loaded;
+    absl::StatusOr<Function> f = engine.compile(std::move(m->program));
+    if (f.ok() && f->prepare().ok()) ++prepared;
+  }
+  fs::remove(file);
+  std::cout << kFiles << " files, " << loaded << " loaded, " << prepared << " compiled\n";
+  EXPECT_GT(prepared, kFiles / 20);
+}
+
+}  // namespace
+}  // namespace lathe::onnx
