@@ -13,6 +13,7 @@
 #include "compiler/io/npz.h"
 #include "ir/dim/facts.h"
 #include "ir/graph.h"
+#include "ir/staged.h"
 #include "lathe/onnx.h"
 #include "repl/memory_size.h"
 
@@ -58,16 +59,14 @@ std::string TypeText(const Tensor& t) {
 // The types of the program's inputs, by the model's names.
 std::vector<std::string> InputTypes(const Program& program) {
   std::vector<std::string> types;
+  if (program.is_staged()) {
+    for (const ir::ValueType& type : program.staged().input_types) types.push_back(type.ToString());
+    return types;
+  }
   const ir::Graph& graph = program.graph();
   for (ir::ValueId v : graph.inputs) types.push_back(graph.type(v).ToString());
   return types;
 }
-
-struct Loaded {
-  OnnxModel model;
-  std::vector<std::string> input_types;
-  std::vector<std::string> facts;  // "rows >= 1: declared by option"
-};
 
 std::vector<std::string> FactTexts(const ir::Graph& graph) {
   std::vector<std::string> lines;
@@ -103,7 +102,14 @@ class Command {
     engine_options.threads = a_.threads;
     Engine engine(engine_options);
     const std::vector<std::string> types = InputTypes(model->program);
-    const std::vector<std::string> facts = FactTexts(model->program.graph());
+    std::vector<std::string> facts;
+    if (!model->program.is_staged()) {
+      facts = FactTexts(model->program.graph());
+    } else {
+      for (const ir::Stage& stage : model->program.staged().stages)
+        if (stage.graph != nullptr && facts.empty()) facts = FactTexts(*stage.graph);
+    }
+    stages_ = model->program.is_staged() ? model->program.staged().stages.size() : 1;
     absl::StatusOr<Function> f = engine.compile(std::move(model->program));
     if (!f.ok()) return f.status();
     if (absl::Status s = f->prepare(); !s.ok()) return s;
@@ -170,10 +176,11 @@ class Command {
     std::map<std::string, int> families;
     int kernels = 0;
     for (const Function::VersionInfo& v : f.versions()) {
-      kernels = v.kernels;
+      if (stages_ == 1 && kernels > 0) break;  // the generic one comes first
+      kernels += v.kernels;
       for (const std::string& family : v.kernel_families) ++families[family];
-      break;
     }
+    json["stages"] = stages_;
     json["kernels"] = kernels;
     json["kernel_families"] = families;
     json["library_routines"] = Json::array();  // every kernel is generated
@@ -208,7 +215,8 @@ class Command {
     std::sort(ops.begin(), ops.end());
     std::vector<std::string> words;
     for (const auto& [count, name] : ops) words.push_back(absl::StrCat(name, " ", -count));
-    absl::StrAppend(&text, absl::StrJoin(words, ", "), "\nkernels\n  ", kernels);
+    absl::StrAppend(&text, absl::StrJoin(words, ", "), "\nkernels\n  ", kernels,
+                    stages_ > 1 ? absl::StrCat(" in ", stages_, " stages") : "");
     words.clear();
     for (const auto& [name, count] : families) words.push_back(absl::StrCat(name, " ", count));
     absl::StrAppend(&text, words.empty() ? "" : ": ", absl::StrJoin(words, ", "),
@@ -223,6 +231,7 @@ class Command {
 
   const ModelArguments& a_;
   std::FILE* out_;
+  size_t stages_ = 1;
 };
 
 }  // namespace
