@@ -244,7 +244,7 @@ void LinearAttention(NodeContext& c) {
     return c.Fail(absl::StrCat("there is no update_rule '", rule, "'"));
   if (gated != c.Has(4) || delta != c.Has(5))
     return c.Fail(absl::StrCat("inputs decay and beta don't fit the update_rule ", rule));
-  V query = c.In(0);
+  const DType type = c.In(0).dtype();  // values of this graph are gone behind a loop
   const auto heads = [&](int input, int64_t n) { return Cast(SplitHeads(c.In(input), n), f32); };
   LinearInputs in{heads(0, q_heads), heads(1, kv_heads), heads(2, kv_heads), {}, {}};
   if (gated) in.decay = heads(4, kv_heads);
@@ -262,7 +262,7 @@ void LinearAttention(NodeContext& c) {
     in.q = in.q / Sqrt(c.SizeOf(depth, f32));
   }
   const Shape state_shape = {batch, kv_heads, depth, width};
-  const DType state_type = c.Has(3) ? c.In(3).dtype() : query.dtype();
+  const DType state_type = c.Has(3) ? c.In(3).dtype() : type;
   V state = c.Has(3) ? Cast(c.In(3), f32) : c.Fill(state_shape, f32, 0);
   if (c.Has(3)) state = Broadcast(state, state_shape);
   V y;
@@ -286,7 +286,7 @@ void LinearAttention(NodeContext& c) {
     state = c.Use(results[0]);
     y = Permute(c.Use(results[1]), {1, 2, 0, 3});
   }
-  c.Out(0, Cast(JoinHeads(y), query.dtype()));
+  c.Out(0, Cast(JoinHeads(y), type));
   c.Out(1, Cast(state, state_type));
 }
 
