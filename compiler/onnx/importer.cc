@@ -57,6 +57,54 @@ bool HasConstantDims(const ir::Node& n) {
          constant(n.attrs.high) && (!n.attrs.dim || n.attrs.dim->is_constant());
 }
 
+// The names that a node reads, those of its sub-graphs included, which may be names of the graph
+// around them.
+void CollectReads(const NodeDef& node, std::vector<const std::string*>* reads, int depth) {
+  for (const std::string& name : node.inputs) reads->push_back(&name);
+  if (depth >= ir::kMaxBlockDepth) return;
+  for (const Attribute& a : node.attributes) {
+    for (const auto& g : a.graphs) {
+      for (const NodeDef& inner : g->nodes) CollectReads(inner, reads, depth + 1);
+      for (const ValueInfo& output : g->outputs) reads->push_back(&output.name);
+    }
+  }
+}
+
+// The nodes in an order in which each comes after those that it reads, as far as there is one; the
+// file's own order where that is one, as the format wants it. Tools append nodes at the end.
+std::vector<size_t> Order(const std::vector<NodeDef>& nodes) {
+  absl::flat_hash_map<std::string, size_t> maker;
+  for (size_t i = 0; i < nodes.size(); ++i)
+    for (const std::string& name : nodes[i].outputs)
+      if (!name.empty()) maker.try_emplace(name, i);
+  std::vector<size_t> order;
+  std::vector<char> state(nodes.size(), 0);  // 1: under way, 2: placed
+  std::vector<std::pair<size_t, bool>> stack;
+  for (size_t root = 0; root < nodes.size(); ++root) {
+    stack.push_back({root, false});
+    while (!stack.empty()) {
+      const auto [at, ready] = stack.back();
+      stack.pop_back();
+      if (ready) {
+        state[at] = 2;
+        order.push_back(at);
+        continue;
+      }
+      if (state[at] != 0) continue;
+      state[at] = 1;
+      stack.push_back({at, true});
+      std::vector<const std::string*> reads;
+      CollectReads(nodes[at], &reads, 0);
+      for (size_t k = reads.size(); k-- > 0;) {
+        const auto found = maker.find(*reads[k]);
+        if (found != maker.end() && state[found->second] == 0)
+          stack.push_back({found->second, false});
+      }
+    }
+  }
+  return order;
+}
+
 void CollectOperators(const std::vector<NodeDef>& nodes, std::vector<const NodeDef*>* all,
                       int depth) {
   for (const NodeDef& n : nodes) {
@@ -529,7 +577,8 @@ absl::Status Importer::ImportNode(const NodeDef& node, Scope& scope) {
 }
 
 absl::Status Importer::ImportNodes(const std::vector<NodeDef>& nodes, Scope& scope) {
-  for (const NodeDef& node : nodes) {
+  for (const size_t at : Order(nodes)) {
+    const NodeDef& node = nodes[at];
     for (const std::string& name : node.inputs) {
       if (name.empty() || Lookup(name).present()) continue;
       bool optional = false;  // an optional without a value

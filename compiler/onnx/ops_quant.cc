@@ -21,7 +21,7 @@ Limits LimitsOf(DType t) {
 // One number, one an entry of `axis`, or one a block of it, as a tensor that broadcasts to x.
 V Spread(NodeContext& c, V scale, V x, int64_t axis_attr, int64_t block) {
   if (!c.ok() || scale.rank() == 0) return scale;
-  if (scale.rank() == 1 && scale.dim(0) == Dim(1) && x.rank() != 1) return ReshapeTo(scale, {});
+  if (scale.rank() == 1 && scale.dim(0) == Dim(1)) return ReshapeTo(scale, {});
   const int axis = c.Axis(axis_attr, x.rank());
   if (!c.ok()) return scale;
   if (block > 0 && scale.rank() == x.rank()) {
