@@ -358,13 +358,16 @@ V Convolve(NodeContext& c, V x, V weights, int64_t groups, const Windows& w) {
   }
   // One product for each group: [n * o, c / g * k] by [c / g * k, m / g].
   std::vector<int> order, back;
-  if (groups == 1) {
+  if (groups == 1) {  // channels innermost: they lie side by side where a layer before left them so
     order.push_back(0);
     for (int i = 0; i < rank; ++i) order.push_back(2 + i);
-    order.push_back(1);
     for (int i = 0; i < rank; ++i) order.push_back(2 + rank + i);
-    V rows = ReshapeTo(Permute(windows, order), {n * places, part * taps});
-    V y = MatMul(rows, Transpose2(ReshapeTo(weights, {m, part * taps})));
+    order.push_back(1);
+    std::vector<int> last = {0};
+    for (int i = 0; i < rank; ++i) last.push_back(2 + i);
+    last.push_back(1);
+    V rows = ReshapeTo(Permute(windows, order), {n * places, taps * part});
+    V y = MatMul(rows, Transpose2(ReshapeTo(Permute(weights, last), {m, taps * part})));
     Shape apart = {n};
     apart.insert(apart.end(), extents.begin(), extents.end());
     apart.push_back(m);
