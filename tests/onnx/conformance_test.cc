@@ -83,21 +83,22 @@ TEST(Conformance, TheDistributionsCases) {
 }
 
 // The newest cases, of the Python package onnx 1.22.0, where scripts/fetch_models puts them.
-TEST(Conformance, TheNewestCases) {
+fs::path Newest() {
   const char* named = std::getenv("LATHE_ONNX_DATA");
-  const fs::path root = named != nullptr
-                            ? fs::path(named)
-                            : fs::path(LATHE_BINARY_DIR) / "models/onnx/backend/test/data";
-  if (!fs::exists(root))
-    GTEST_SKIP() << "NOT CHECKED: " << root << " is missing; run scripts/fetch_models";
-  RunAll(root / "node", "conformance_newest.txt", {});
+  return named != nullptr ? fs::path(named)
+                          : fs::path(LATHE_BINARY_DIR) / "models/onnx/backend/test/data";
+}
+
+TEST(Conformance, TheNewestCases) {
+  if (!fs::exists(Newest()))
+    GTEST_SKIP() << "NOT CHECKED: " << Newest() << " is missing; run scripts/fetch_models";
+  RunAll(Newest() / "node", "conformance_newest.txt", {});
 }
 
 TEST(Conformance, TheNewestCasesWithOpenDims) {
-  const char* root = std::getenv("LATHE_ONNX_DATA");
-  if (root == nullptr || !fs::exists(root))
-    GTEST_SKIP() << "NOT CHECKED: LATHE_ONNX_DATA names no folder of conformance cases";
-  RunAll(fs::path(root) / "node", "conformance_newest_open.txt", {.open_dims = true});
+  if (!fs::exists(Newest()))
+    GTEST_SKIP() << "NOT CHECKED: " << Newest() << " is missing; run scripts/fetch_models";
+  RunAll(Newest() / "node", "conformance_newest_open.txt", {.open_dims = true});
 }
 
 TEST(Conformance, TheDistributionsNodesWithOpenDims) {
