@@ -17,8 +17,6 @@ using ir::ValueId;
 
 namespace {
 
-constexpr int64_t kMostIntegers = int64_t{1} << 20;  // of one tensor read as numbers
-
 std::string Domain(const std::string& domain) { return domain == "ai.onnx" ? "" : domain; }
 
 std::string OperatorName(const NodeDef& node) {
@@ -45,16 +43,6 @@ std::string Unique(std::string word, const std::set<std::string>& taken) {
     const std::string next = absl::StrCat(word, "_", i);
     if (!taken.contains(next)) return next;
   }
-}
-
-// All dims that the node's evaluation looks at are numbers.
-bool HasConstantDims(const ir::Node& n) {
-  const auto constant = [](const std::vector<Dim>& dims) {
-    return std::all_of(dims.begin(), dims.end(), [](Dim d) { return d.is_constant(); });
-  };
-  return constant(n.type.shape) && (!n.attrs.shape || constant(*n.attrs.shape)) &&
-         constant(n.attrs.starts) && constant(n.attrs.limits) && constant(n.attrs.low) &&
-         constant(n.attrs.high) && (!n.attrs.dim || n.attrs.dim->is_constant());
 }
 
 // The names that a node reads, those of its sub-graphs included, which may be names of the graph
@@ -116,45 +104,6 @@ void CollectOperators(const std::vector<NodeDef>& nodes, std::vector<const NodeD
 }
 
 }  // namespace
-
-absl::StatusOr<std::vector<int64_t>> Integers(const Tensor& t) {
-  if (t.num_elements() > kMostIntegers)
-    return absl::InvalidArgumentError(
-        absl::StrCat("has ", t.num_elements(), " elements; wanted a few numbers"));
-  const Tensor flat = t.Contiguous();
-  std::vector<int64_t> values;
-  for (int64_t i = 0; i < flat.num_elements(); ++i) {
-    switch (flat.dtype()) {
-      case DType::kI64:
-        values.push_back(flat.data<int64_t>()[i]);
-        break;
-      case DType::kI32:
-        values.push_back(flat.data<int32_t>()[i]);
-        break;
-      case DType::kBool:
-        values.push_back(flat.data<bool>()[i] ? 1 : 0);
-        break;
-      default:
-        return absl::InvalidArgumentError(
-            absl::StrCat("is of type ", Name(flat.dtype()), "; wanted i32 or i64"));
-    }
-  }
-  return values;
-}
-
-namespace {
-
-std::string ItemName(const std::string& sequence, size_t item) {
-  return absl::StrCat(sequence, ".", item);
-}
-
-}  // namespace
-
-Importer::Importer(const ModelDef& model, const OnnxOptions& options)
-    : model_(model), options_(options), contents_(options.contents) {
-  for (const auto& [name, items] : options.sequence_contents)
-    for (size_t i = 0; i < items.size(); ++i) contents_.try_emplace(ItemName(name, i), items[i]);
-}
 
 // -- names
 
@@ -223,164 +172,6 @@ const FunctionDef* Importer::FindFunction(const NodeDef& node) const {
     }
   }
   return nullptr;
-}
-
-// -- what is known of a value
-
-std::optional<std::vector<Dim>> Importer::SizesOf(const Val& v) {
-  if (v.kind != Val::Kind::kTensor) return std::nullopt;
-  if (v.constant) {
-    const absl::StatusOr<std::vector<int64_t>> numbers = Integers(*v.constant);
-    if (!numbers.ok()) return std::nullopt;
-    return std::vector<Dim>(numbers->begin(), numbers->end());
-  }
-  if (v.id == kNoValue) return std::nullopt;
-  ir::Graph* graph = v.scope->GraphOf(v.stage);
-  if (auto dims = KnownSizes(graph, v.id)) return dims;
-  return std::nullopt;
-}
-
-absl::StatusOr<std::optional<std::vector<Dim>>> Importer::Dims(const Val& v, int64_t least) {
-  if (auto dims = SizesOf(v)) return dims;
-  if (v.id == kNoValue || v.kind != Val::Kind::kTensor) return std::optional<std::vector<Dim>>();
-  std::set<std::string> names;
-  const auto as_dims = [&]() -> absl::StatusOr<std::optional<std::vector<Dim>>> {
-    LATHE_ASSIGN_OR_RETURN(const std::optional<Tensor> t, Content(v));
-    if (!t) return std::optional<std::vector<Dim>>();
-    LATHE_ASSIGN_OR_RETURN(const std::vector<int64_t> numbers, Integers(*t));
-    return std::optional<std::vector<Dim>>(std::vector<Dim>(numbers.begin(), numbers.end()));
-  };
-  if (const std::optional<Tensor> t = Evaluate(v, &names)) {
-    LATHE_ASSIGN_OR_RETURN(const std::vector<int64_t> numbers, Integers(*t));
-    if (names.empty() ||
-        std::any_of(numbers.begin(), numbers.end(), [&](int64_t n) { return n < least; }))
-      return as_dims();
-  }
-  if (auto dims = ir::ElementDims(v.scope->GraphOf(v.stage), v.id)) return dims;
-  return as_dims();
-}
-
-std::optional<Tensor> Importer::Evaluate(const Val& v, std::set<std::string>* names) {
-  if (v.kind != Val::Kind::kTensor) return std::nullopt;
-  if (v.constant) return *v.constant;
-  if (v.id == kNoValue) return std::nullopt;
-  const ir::Graph& graph = *v.scope->GraphOf(v.stage);
-  constexpr size_t kMostValues = 4096;
-  absl::flat_hash_map<ValueId, Tensor> known;
-  std::vector<std::pair<ValueId, bool>> stack = {{v.id, false}};
-  while (!stack.empty()) {
-    const auto [at, ready] = stack.back();
-    stack.pop_back();
-    if (known.contains(at)) continue;
-    const ir::Node& n = graph.node(at);
-    if (n.op == ir::Op::k_constant) {
-      known[at] = n.attrs.tensor;
-      continue;
-    }
-    if (n.op == ir::Op::k_input) {
-      const auto name = root_inputs_.find(at);
-      if (names == nullptr || v.scope != root_.get() || v.stage != 0 || name == root_inputs_.end())
-        return std::nullopt;
-      const auto content = contents_.find(name->second);
-      if (content == contents_.end()) return std::nullopt;
-      names->insert(name->second);
-      known[at] = content->second.Contiguous();
-      continue;
-    }
-    if (n.op == ir::Op::k_shape_of) {
-      const Shape& shape = graph.type(n.operands[0]).shape;
-      std::vector<int64_t> numbers;
-      for (Dim d : shape) {
-        if (!d.is_constant()) return std::nullopt;
-        numbers.push_back(d.constant());
-      }
-      known[at] = Tensor::FromVector<int64_t>({static_cast<int64_t>(numbers.size())}, numbers);
-      continue;
-    }
-    if (!HasConstantDims(n) || n.op == ir::Op::k_random || known.size() > kMostValues)
-      return std::nullopt;
-    if (!ready) {
-      int64_t bytes = SizeOf(n.type.dtype);
-      for (Dim d : n.type.shape)
-        if (__builtin_mul_overflow(bytes, d.constant(), &bytes)) return std::nullopt;
-      if (bytes > options_.max_folded_bytes) return std::nullopt;
-      stack.push_back({at, true});
-      for (ValueId o : n.operands) stack.push_back({o, false});
-      continue;
-    }
-    std::vector<Tensor> operands;
-    for (ValueId o : n.operands) operands.push_back(known[o]);
-    std::optional<Tensor> result = compiler::EvaluateNode(graph, n, operands);
-    if (!result) return std::nullopt;
-    known[at] = *std::move(result);
-  }
-  return known[v.id];
-}
-
-absl::StatusOr<std::optional<Tensor>> Importer::Content(const Val& v) {
-  std::set<std::string> names;
-  std::optional<Tensor> t = Evaluate(v, &names);
-  if (!t || names.empty()) return t;
-  fixed_->insert(names.begin(), names.end());
-  return absl::AbortedError("an input has to be a constant");
-}
-
-std::optional<bool> Importer::Decided(const Val& v) {
-  if (v.kind != Val::Kind::kTensor) return std::nullopt;
-  if (const std::optional<Tensor> t = Evaluate(v, nullptr)) {
-    const absl::StatusOr<std::vector<int64_t>> numbers = Integers(*t);
-    if (numbers.ok() && numbers->size() == 1) return (*numbers)[0] != 0;
-    return std::nullopt;
-  }
-  if (v.id == kNoValue) return std::nullopt;
-  return KnownFlag(v.scope->GraphOf(v.stage), v.id);
-}
-
-std::optional<Claim> Importer::ClaimOf(const Val& v) {
-  if (v.kind != Val::Kind::kTensor || v.id == kNoValue) return std::nullopt;
-  ir::Graph* graph = v.scope->GraphOf(v.stage);
-  ValueId at = v.id;
-  bool negated = false;
-  for (;;) {  // down to a comparison
-    const ir::Node& n = graph->node(at);
-    if (n.op == ir::Op::k_not) {
-      negated = !negated;
-    } else if (n.op != ir::Op::k_reshape && n.op != ir::Op::k_cast) {
-      break;
-    }
-    at = n.operands[0];
-  }
-  const ir::Node& n = graph->node(at);
-  if (n.operands.size() != 2) return std::nullopt;
-  const ir::Op op = n.op;
-  const ValueId left = n.operands[0], right = n.operands[1];
-  const auto a = KnownSizes(graph, left), b = KnownSizes(graph, right);
-  if (!a || !b || a->size() != 1 || b->size() != 1) return std::nullopt;
-  const Dim x = (*a)[0], y = (*b)[0];
-  Claim claim;
-  switch (op) {
-    case ir::Op::k_eq:
-      claim = Eq(x, y);
-      break;
-    case ir::Op::k_ne:
-      claim = Ne(x, y);
-      break;
-    case ir::Op::k_lt:
-      claim = x < y;
-      break;
-    case ir::Op::k_le:
-      claim = x <= y;
-      break;
-    case ir::Op::k_gt:
-      claim = x > y;
-      break;
-    case ir::Op::k_ge:
-      claim = x >= y;
-      break;
-    default:
-      return std::nullopt;
-  }
-  return negated ? Not(claim) : claim;
 }
 
 // -- inputs of the model

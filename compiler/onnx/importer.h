@@ -18,6 +18,8 @@
 
 namespace lathe::onnx {
 
+// The name of an item of a sequence that is an input or output: "x.0".
+std::string ItemName(const std::string& sequence, size_t item);
 // The integers of a tensor of any integer type or bool.
 absl::StatusOr<std::vector<int64_t>> Integers(const Tensor& t);
 
