@@ -80,6 +80,19 @@ std::vector<std::string> FactTexts(const ir::Graph& graph) {
   return lines;
 }
 
+// What a program does by routines instead of generated code.
+std::vector<std::string> LibraryRoutines(const ir::Staged& program) {
+  std::vector<std::string> routines;
+  for (const ir::Stage& stage : program.stages) {
+    if (stage.kind == ir::Stage::Kind::kLoop &&
+        stage.outputs.size() > static_cast<size_t>(stage.num_carried))
+      routines.push_back(absl::StrCat("copies that join what the steps give: ", stage.name));
+    for (const auto& body : stage.bodies)
+      for (std::string& inner : LibraryRoutines(*body)) routines.push_back(std::move(inner));
+  }
+  return routines;
+}
+
 class Command {
  public:
   Command(const ModelArguments& arguments, std::FILE* out) : a_(arguments), out_(out) {}
@@ -109,7 +122,10 @@ class Command {
       for (const ir::Stage& stage : model->program.staged().stages)
         if (stage.graph != nullptr && facts.empty()) facts = FactTexts(*stage.graph);
     }
-    stages_ = model->program.is_staged() ? model->program.staged().stages.size() : 1;
+    if (model->program.is_staged()) {
+      stages_ = model->program.staged().stages.size();
+      routines_ = LibraryRoutines(model->program.staged());
+    }
     absl::StatusOr<Function> f = engine.compile(std::move(model->program));
     if (!f.ok()) return f.status();
     if (absl::Status s = f->prepare(); !s.ok()) return s;
@@ -183,7 +199,7 @@ class Command {
     json["stages"] = stages_;
     json["kernels"] = kernels;
     json["kernel_families"] = families;
-    json["library_routines"] = Json::array();  // every kernel is generated
+    json["library_routines"] = routines_;
     json["load_seconds"] = seconds;
     if (!a_.at.empty()) {
       const absl::StatusOr<int64_t> bytes = f.peak_bytes(a_.at);
@@ -220,7 +236,8 @@ class Command {
     words.clear();
     for (const auto& [name, count] : families) words.push_back(absl::StrCat(name, " ", count));
     absl::StrAppend(&text, words.empty() ? "" : ": ", absl::StrJoin(words, ", "),
-                    "\n  library routines: none\n");
+                    "\n  library routines: ",
+                    routines_.empty() ? "none" : absl::StrJoin(routines_, "; "), "\n");
     if (json.contains("peak_bytes")) {
       const auto bytes = json["peak_bytes"].get<int64_t>();
       absl::StrAppend(&text, "peak bytes\n  ", bytes, ReadableBytes(bytes), "\n");
@@ -232,6 +249,7 @@ class Command {
   const ModelArguments& a_;
   std::FILE* out_;
   size_t stages_ = 1;
+  std::vector<std::string> routines_;
 };
 
 }  // namespace

@@ -93,14 +93,21 @@ std::vector<size_t> Order(const std::vector<NodeDef>& nodes) {
   return order;
 }
 
-void CollectOperators(const std::vector<NodeDef>& nodes, std::vector<const NodeDef*>* all,
-                      int depth) {
+void CollectNodes(const std::vector<NodeDef>& nodes, std::vector<const NodeDef*>* all, int depth) {
   for (const NodeDef& n : nodes) {
     all->push_back(&n);
     if (depth >= ir::kMaxBlockDepth) continue;
     for (const Attribute& a : n.attributes)
-      for (const auto& g : a.graphs) CollectOperators(g->nodes, all, depth + 1);
+      for (const auto& g : a.graphs) CollectNodes(g->nodes, all, depth + 1);
   }
+}
+
+// Those of sub-graphs and functions included.
+std::vector<const NodeDef*> AllNodes(const ModelDef& model) {
+  std::vector<const NodeDef*> all;
+  CollectNodes(model.graph.nodes, &all, 0);
+  for (const FunctionDef& f : model.functions) CollectNodes(f.nodes, &all, 0);
+  return all;
 }
 
 }  // namespace
@@ -115,10 +122,8 @@ Val Importer::Lookup(const std::string& name) const {
   return Val();
 }
 
-absl::Status Importer::Bind(const std::string& name, Val v) {
-  if (name.empty()) return absl::OkStatus();
-  env_.back()[name] = std::move(v);
-  return absl::OkStatus();
+void Importer::Bind(const std::string& name, Val v) {
+  if (!name.empty()) env_.back()[name] = std::move(v);
 }
 
 std::string Importer::Where(const NodeDef& node) const {
@@ -275,7 +280,7 @@ absl::Status Importer::AddInputs() {
   for (const ValueInfo& input : model_.graph.inputs) {
     if (env_.back().contains(input.name)) continue;  // an initializer gives it
     LATHE_ASSIGN_OR_RETURN(Val v, AddInput(input));
-    LATHE_RETURN_IF_ERROR(Bind(input.name, std::move(v)));
+    Bind(input.name, std::move(v));
   }
   for (const std::string& spec : options_.dims) {
     absl::Status s = root_->graph().facts().AddSpec(nullptr, spec, {"option", ""});
@@ -293,23 +298,26 @@ absl::Status Importer::AddInitializers(const GraphDef& graph) {
           tensor.status().code(),
           absl::StrCat("initializer '", t.name, "': ", std::string(tensor.status().message())));
     }
-    LATHE_RETURN_IF_ERROR(Bind(t.name, Val::Constant(*std::move(tensor))));
+    Bind(t.name, Val::Constant(*std::move(tensor)));
   }
   for (const auto& [name, sparse] : graph.sparse_initializers) {
     LATHE_ASSIGN_OR_RETURN(Tensor dense, Densify(sparse));
-    LATHE_RETURN_IF_ERROR(Bind(name, Val::Constant(std::move(dense))));
+    Bind(name, Val::Constant(std::move(dense)));
   }
   return absl::OkStatus();
 }
 
 // -- nodes
 
+std::map<std::string, int> Importer::Operators() const {
+  std::map<std::string, int> counts;
+  for (const NodeDef* n : AllNodes(model_)) ++counts[OperatorName(*n)];
+  return counts;
+}
+
 absl::Status Importer::CheckOperators() const {
-  std::vector<const NodeDef*> all;
-  CollectOperators(model_.graph.nodes, &all, 0);
-  for (const FunctionDef& f : model_.functions) CollectOperators(f.nodes, &all, 0);
   std::map<std::string, std::pair<int, const NodeDef*>> missing;
-  for (const NodeDef* n : all) {
+  for (const NodeDef* n : AllNodes(model_)) {
     if (FindFunction(*n) != nullptr || FindMapper(Domain(n->domain), n->op_type) != nullptr)
       continue;
     auto& entry = missing[OperatorName(*n)];
@@ -362,7 +370,7 @@ absl::Status Importer::ImportNode(const NodeDef& node, Scope& scope) {
     const auto found = outputs.find(static_cast<int>(i));
     if (found == outputs.end())
       return located(absl::UnimplementedError(absl::StrCat("output ", i, " isn't supported")));
-    LATHE_RETURN_IF_ERROR(Bind(node.outputs[i], found->second));
+    Bind(node.outputs[i], found->second);
   }
   return absl::OkStatus();
 }
@@ -399,7 +407,7 @@ absl::StatusOr<std::vector<Val>> Importer::ImportGraph(const GraphDef& graph, Sc
   env_.emplace_back();
   std::vector<Val> results;
   absl::Status s = AddInitializers(graph);
-  for (size_t i = 0; i < inputs.size() && s.ok(); ++i) s = Bind(graph.inputs[i].name, inputs[i]);
+  for (size_t i = 0; i < inputs.size(); ++i) Bind(graph.inputs[i].name, inputs[i]);
   if (s.ok()) s = ImportNodes(graph.nodes, scope);
   for (const ValueInfo& output : graph.outputs) {
     if (!s.ok()) break;
@@ -437,7 +445,7 @@ absl::StatusOr<std::vector<Val>> Importer::ImportFunction(const FunctionDef& fun
   if (!function.opsets.empty()) opsets_ = &function.opsets;
   absl::Status s;
   for (size_t i = 0; i < function.inputs.size() && s.ok(); ++i)
-    s = Bind(function.inputs[i], i < inputs.size() ? inputs[i] : Val());
+    Bind(function.inputs[i], i < inputs.size() ? inputs[i] : Val());
   if (s.ok()) s = ImportNodes(function.nodes, scope);
   std::vector<Val> results;
   for (const std::string& output : function.outputs)

@@ -37,6 +37,9 @@ class Importer {
   const std::vector<std::string>& output_names() const { return output_names_; }
   const std::map<std::string, std::string>& dim_names() const { return dim_names_; }
 
+  // "Conv" -> how often, sub-graphs and functions included.
+  std::map<std::string, int> Operators() const;
+
   // -- for mappings
   Val Lookup(const std::string& name) const;
   // The dims that the integers of `v` are known to be without looking at data.
@@ -77,7 +80,7 @@ class Importer {
   absl::Status ImportNodes(const std::vector<NodeDef>& nodes, Scope& scope);
   absl::Status ImportNode(const NodeDef& node, Scope& scope);
   absl::Status CheckOperators() const;
-  absl::Status Bind(const std::string& name, Val v);
+  void Bind(const std::string& name, Val v);
   absl::Status AddInitializers(const GraphDef& graph);
 
   const ModelDef& model_;

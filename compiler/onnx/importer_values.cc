@@ -8,6 +8,7 @@
 #include "compiler/passes/evaluate.h"
 #include "ir/element_dims.h"
 #include "ir/status_macros.h"
+#include "ir/visit_dtype.h"
 
 namespace lathe::onnx {
 
@@ -17,16 +18,6 @@ using ir::ValueId;
 namespace {
 
 constexpr int64_t kMostIntegers = int64_t{1} << 20;  // of one tensor read as numbers
-
-// All dims that the node's evaluation looks at are numbers.
-bool HasConstantDims(const ir::Node& n) {
-  const auto constant = [](const std::vector<Dim>& dims) {
-    return std::all_of(dims.begin(), dims.end(), [](Dim d) { return d.is_constant(); });
-  };
-  return constant(n.type.shape) && (!n.attrs.shape || constant(*n.attrs.shape)) &&
-         constant(n.attrs.starts) && constant(n.attrs.limits) && constant(n.attrs.low) &&
-         constant(n.attrs.high) && (!n.attrs.dim || n.attrs.dim->is_constant());
-}
 
 }  // namespace
 
@@ -38,28 +29,17 @@ absl::StatusOr<std::vector<int64_t>> Integers(const Tensor& t) {
   if (t.num_elements() > kMostIntegers)
     return absl::InvalidArgumentError(
         absl::StrCat("has ", t.num_elements(), " elements; wanted a few numbers"));
+  if (IsFloat(t.dtype()))
+    return absl::InvalidArgumentError(
+        absl::StrCat("is of type ", Name(t.dtype()), "; wanted integers"));
   const Tensor flat = t.Contiguous();
   std::vector<int64_t> values;
-  for (int64_t i = 0; i < flat.num_elements(); ++i) {
-    switch (flat.dtype()) {
-      case DType::kI64:
-        values.push_back(flat.data<int64_t>()[i]);
-        break;
-      case DType::kI32:
-        values.push_back(flat.data<int32_t>()[i]);
-        break;
-      case DType::kBool:
-        values.push_back(flat.data<bool>()[i] ? 1 : 0);
-        break;
-      default:
-        return absl::InvalidArgumentError(
-            absl::StrCat("is of type ", Name(flat.dtype()), "; wanted i32 or i64"));
-    }
-  }
+  VisitDType(flat.dtype(), [&](auto type) {
+    for (int64_t i = 0; i < flat.num_elements(); ++i)
+      values.push_back(static_cast<int64_t>(flat.data<decltype(type)>()[i]));
+  });
   return values;
 }
-
-namespace {}  // namespace
 
 Importer::Importer(const ModelDef& model, const OnnxOptions& options)
     : model_(model), options_(options), contents_(options.contents) {
@@ -137,7 +117,7 @@ std::optional<Tensor> Importer::Evaluate(const Val& v, std::set<std::string>* na
       known[at] = Tensor::FromVector<int64_t>({static_cast<int64_t>(numbers.size())}, numbers);
       continue;
     }
-    if (!HasConstantDims(n) || n.op == ir::Op::k_random || known.size() > kMostValues)
+    if (!compiler::HasConstantDims(n) || n.op == ir::Op::k_random || known.size() > kMostValues)
       return std::nullopt;
     if (!ready) {
       int64_t bytes = SizeOf(n.type.dtype);

@@ -2,7 +2,6 @@
 #include <set>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "compiler/onnx/importer.h"
 #include "compiler/onnx/reader.h"
 #include "ir/staged.h"
@@ -10,18 +9,6 @@
 #include "lathe/onnx.h"
 
 namespace lathe {
-namespace {
-
-void CountOperators(const std::vector<onnx::NodeDef>& nodes, std::map<std::string, int>* counts) {
-  for (const onnx::NodeDef& n : nodes) {
-    const bool standard = n.domain.empty() || n.domain == "ai.onnx";
-    ++(*counts)[standard ? n.op_type : absl::StrCat(n.domain, ".", n.op_type)];
-    for (const onnx::Attribute& a : n.attributes)
-      for (const auto& g : a.graphs) CountOperators(g->nodes, counts);
-  }
-}
-
-}  // namespace
 
 absl::StatusOr<OnnxModel> load_onnx(const std::string& path, const OnnxOptions& options) {
   LATHE_ASSIGN_OR_RETURN(const onnx::ModelDef model, onnx::ReadModel(path));
@@ -44,8 +31,7 @@ absl::StatusOr<OnnxModel> load_onnx(const std::string& path, const OnnxOptions& 
     result.dims = importer.dim_names();
     result.producer = model.producer;
     result.ir_version = model.ir_version;
-    CountOperators(model.graph.nodes, &result.operators);
-    for (const onnx::FunctionDef& f : model.functions) CountOperators(f.nodes, &result.operators);
+    result.operators = importer.Operators();
     return result;
   }
 }

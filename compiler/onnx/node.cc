@@ -348,16 +348,6 @@ V Bin(ir::Op op, V a, V b) {
   if (!Usable(a) || !Usable(b)) return {a.c};
   return a.c->Wrap(a.c->builder().Elementwise(op, {a.id, b.id}));
 }
-V Un(std::string_view op, V x) {
-  const absl::StatusOr<ir::Op> found = ir::FindOp(op);
-  if (!found.ok() && x.c != nullptr) x.c->Unsupported(std::string(found.status().message()));
-  return found.ok() ? Un(*found, x) : V{x.c};
-}
-V Bin(std::string_view op, V a, V b) {
-  const absl::StatusOr<ir::Op> found = ir::FindOp(op);
-  if (!found.ok() && a.c != nullptr) a.c->Unsupported(std::string(found.status().message()));
-  return found.ok() ? Bin(*found, a, b) : V{a.c};
-}
 V Bin(ir::Op op, V a, double b) {
   if (!Usable(a)) return {a.c};
   return Bin(op, a, a.c->Scalar(a.dtype(), b));
@@ -476,6 +466,19 @@ V Transpose2(V x) {
   for (int i = 0; i < x.rank(); ++i) axes.push_back(i);
   if (axes.size() >= 2) std::swap(axes[axes.size() - 1], axes[axes.size() - 2]);
   return Permute(x, axes);
+}
+V Reversed(V x, int axis) {
+  constexpr int64_t kFar = int64_t{1} << 41;  // beyond every extent
+  return SliceAxis(x, axis, -1, -kFar, -1);
+}
+V Clamp(V x, double low, double high) {
+  return Bin(ir::Op::k_minimum, Bin(ir::Op::k_maximum, x, low), high);
+}
+V PerChannel(V v, int rank) {
+  if (!Usable(v) || v.rank() == 0) return v;
+  Shape shape(static_cast<size_t>(rank), 1);
+  shape[1] = v.dim(0);
+  return ReshapeTo(v, shape);
 }
 Dim Product(const Shape& shape, int begin, int end) {
   Dim d = 1;

@@ -91,7 +91,6 @@ class NodeContext {
   void Out(int output, V v);
   void OutVal(int output, Val v);
   const std::map<int, Val>& outputs() const { return outputs_; }
-  void ClearOutputs() { outputs_.clear(); }
 
   // -- faults
   bool ok() const { return status_.ok(); }
@@ -153,8 +152,6 @@ V operator-(double a, V b);
 V operator*(double a, V b);
 V operator/(double a, V b);
 V Un(ir::Op op, V x);
-V Un(std::string_view op, V x);  // by the op's word
-V Bin(std::string_view op, V a, V b);
 V Bin(ir::Op op, V a, V b);
 V Bin(ir::Op op, V a, double b);
 inline V Exp(V x) { return Un(ir::Op::k_exp, x); }
@@ -180,6 +177,9 @@ V Reduce(ir::Op op, V x, const std::vector<int>& axes, bool keep);
 V MatMul(V a, V b);
 V Softmax(V x, int axis);
 V Transpose2(V x);  // the last two axes
+V Reversed(V x, int axis);
+V Clamp(V x, double low, double high);
+V PerChannel(V v, int rank);  // [c] beside [n, c, ..] of that rank; a scalar as it is
 Dim Product(const Shape& shape, int begin, int end);
 
 // -- the table of operators

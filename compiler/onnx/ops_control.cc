@@ -210,7 +210,7 @@ void Scan(NodeContext& c) {
       continue;
     }
     V y = c.Use(out[i]);
-    if (out_back[static_cast<size_t>(k)] != 0) y = SliceAxis(y, 0, -1, -(int64_t{1} << 41), -1);
+    if (out_back[static_cast<size_t>(k)] != 0) y = Reversed(y, 0);
     if (!c.ok()) return;
     const int axis = c.Axis(out_axes[static_cast<size_t>(k)], y.rank());
     std::vector<int> order;

@@ -3,15 +3,12 @@
 #include <limits>
 
 #include "absl/strings/str_cat.h"
-#include "compiler/onnx/node.h"
+#include "compiler/onnx/activations.h"
 
 namespace lathe::onnx {
 namespace {
 
 Mapper Unary(ir::Op op) {
-  return [op](NodeContext& c) { c.Out(0, Un(op, c.In(0))); };
-}
-Mapper Unary(std::string_view op) {
   return [op](NodeContext& c) { c.Out(0, Un(op, c.In(0))); };
 }
 // Before opset 7 the second operand broadcasts from `axis` on, where `broadcast` says so.
@@ -28,9 +25,6 @@ Mapper Binary(ir::Op op) {
     c.Out(0, Bin(op, a, Aligned(c, a, b)));
   };
 }
-Mapper Binary(std::string_view op) {
-  return [op](NodeContext& c) { c.Out(0, Bin(op, c.In(0), c.In(1))); };
-}
 // Any number of operands, from the left.
 Mapper Variadic(ir::Op op) {
   return [op](NodeContext& c) {
@@ -39,8 +33,6 @@ Mapper Variadic(ir::Op op) {
     c.Out(0, result);
   };
 }
-
-V Positive(V x) { return Bin(ir::Op::k_gt, x, 0.0); }
 
 void Mean(NodeContext& c) {
   V result = c.In(0);
@@ -64,7 +56,7 @@ void Pow(NodeContext& c) {
     x = Cast(x, common);
     y = Cast(y, common);
   }
-  c.Out(0, Cast(Bin("pow", x, y), to));
+  c.Out(0, Cast(Bin(ir::Op::k_pow, x, y), to));
 }
 
 void Clip(NodeContext& c) {
@@ -115,25 +107,22 @@ void IsInf(NodeContext& c) {
   V x = c.In(0);
   const double inf = std::numeric_limits<double>::infinity();
   const bool low = c.Int("detect_negative", 1) != 0, high = c.Int("detect_positive", 1) != 0;
-  V is_high = Bin(ir::Op::k_eq, x, inf), is_low = Bin(ir::Op::k_eq, x, -inf);
-  if (low && high) return c.Out(0, Bin(ir::Op::k_or, is_high, is_low));
-  if (!c.ok()) return;
-  c.Out(0, high ? is_high : low ? is_low : c.Fill(x.shape(), bool_, 0));
+  if (low && high) return c.Out(0, Un(ir::Op::k_is_inf, x));
+  if (low || high) return c.Out(0, Bin(ir::Op::k_eq, x, high ? inf : -inf));
+  if (c.ok()) c.Out(0, c.Fill(x.shape(), bool_, 0));
 }
 
 void BitShift(NodeContext& c) {
   const std::string direction = c.Str("direction");
   if (direction != "LEFT" && direction != "RIGHT")
     return c.Fail(absl::StrCat("direction is '", direction, "'; wanted LEFT or RIGHT"));
-  c.Out(0, Bin(direction == "LEFT" ? "shift_left" : "shift_right", c.In(0), c.In(1)));
+  c.Out(0,
+        Bin(direction == "LEFT" ? ir::Op::k_shift_left : ir::Op::k_shift_right, c.In(0), c.In(1)));
 }
 
 // -- activations
 
-void LeakyRelu(NodeContext& c) {
-  V x = c.In(0);
-  c.Out(0, Select(Bin(ir::Op::k_lt, x, 0.0), x * c.Float("alpha", 0.01), x));
-}
+void LeakyRelu(NodeContext& c) { c.Out(0, LeakyReluOf(c.In(0), c.Float("alpha", 0.01))); }
 void PRelu(NodeContext& c) {
   V x = c.In(0), slope = c.In(1);
   if (!c.ok()) return;
@@ -144,40 +133,29 @@ void PRelu(NodeContext& c) {
   }
   c.Out(0, Select(Bin(ir::Op::k_lt, x, 0.0), x * slope, x));
 }
-void Elu(NodeContext& c) {
-  V x = c.In(0);
-  c.Out(0, Select(Positive(x), x, c.Float("alpha", 1) * Un("expm1", x)));
-}
+void Elu(NodeContext& c) { c.Out(0, EluOf(c.In(0), c.Float("alpha", 1))); }
 void Celu(NodeContext& c) {
-  V x = c.In(0);
   const double alpha = c.Float("alpha", 1);
-  c.Out(0, Select(Positive(x), x, alpha * Un("expm1", x / alpha)));
+  V x = c.In(0);
+  c.Out(0, Select(Bin(ir::Op::k_gt, x, 0.0), x, alpha * Un(ir::Op::k_expm1, x / alpha)));
 }
 void Selu(NodeContext& c) {
-  V x = c.In(0);
   const double alpha = c.Float("alpha", 1.67326319217681884765625);
-  const double gamma = c.Float("gamma", 1.05070102214813232421875);
-  c.Out(0, gamma * Select(Positive(x), x, alpha * Un("expm1", x)));
+  c.Out(0, c.Float("gamma", 1.05070102214813232421875) * EluOf(c.In(0), alpha));
 }
 void HardSigmoid(NodeContext& c) {
-  V x = c.In(0) * c.Float("alpha", 0.2) + c.Float("beta", 0.5);
-  c.Out(0, Bin(ir::Op::k_minimum, Bin(ir::Op::k_maximum, x, 0.0), 1.0));
+  c.Out(0, HardSigmoidOf(c.In(0), c.Float("alpha", 0.2), c.Float("beta", 0.5)));
 }
 void HardSwish(NodeContext& c) {
   V x = c.In(0);
-  c.Out(0, x * Bin(ir::Op::k_minimum, Bin(ir::Op::k_maximum, x / 6.0 + 0.5, 0.0), 1.0));
+  c.Out(0, x * Clamp(x / 6.0 + 0.5, 0, 1));
 }
-// log(1 + e^x) without overflow.
-V SoftplusOf(V x) { return Bin(ir::Op::k_maximum, x, 0.0) + Un("log1p", Exp(-Abs(x))); }
 void Softplus(NodeContext& c) { c.Out(0, SoftplusOf(c.In(0))); }
 void Mish(NodeContext& c) {
   V x = c.In(0);
   c.Out(0, x * Tanh(SoftplusOf(x)));
 }
-void Softsign(NodeContext& c) {
-  V x = c.In(0);
-  c.Out(0, x / (1.0 + Abs(x)));
-}
+void Softsign(NodeContext& c) { c.Out(0, SoftsignOf(c.In(0))); }
 void ThresholdedRelu(NodeContext& c) {
   V x = c.In(0);
   c.Out(0, Select(Bin(ir::Op::k_gt, x, c.Float("alpha", 1)), x, x.c->Scalar(x.dtype(), 0)));
@@ -225,28 +203,28 @@ std::vector<Mapping> ElementwiseMappings() {
       {"", "Sqrt", Unary(ir::Op::k_sqrt)},
       {"", "Reciprocal", [](NodeContext& c) { c.Out(0, 1.0 / c.In(0)); }},
       {"", "Floor", Unary(ir::Op::k_floor)},
-      {"", "Ceil", Unary("ceil")},
-      {"", "Round", Unary("round")},
-      {"", "Sign", Unary("sign")},
+      {"", "Ceil", Unary(ir::Op::k_ceil)},
+      {"", "Round", Unary(ir::Op::k_round)},
+      {"", "Sign", Unary(ir::Op::k_sign)},
       {"", "Sin", Unary(ir::Op::k_sin)},
       {"", "Cos", Unary(ir::Op::k_cos)},
-      {"", "Tan", Unary("tan")},
-      {"", "Asin", Unary("asin")},
-      {"", "Acos", Unary("acos")},
-      {"", "Atan", Unary("atan")},
-      {"", "Sinh", Unary("sinh")},
-      {"", "Cosh", Unary("cosh")},
-      {"", "Asinh", Unary("asinh")},
-      {"", "Acosh", Unary("acosh")},
-      {"", "Atanh", Unary("atanh")},
+      {"", "Tan", Unary(ir::Op::k_tan)},
+      {"", "Asin", Unary(ir::Op::k_asin)},
+      {"", "Acos", Unary(ir::Op::k_acos)},
+      {"", "Atan", Unary(ir::Op::k_atan)},
+      {"", "Sinh", Unary(ir::Op::k_sinh)},
+      {"", "Cosh", Unary(ir::Op::k_cosh)},
+      {"", "Asinh", Unary(ir::Op::k_asinh)},
+      {"", "Acosh", Unary(ir::Op::k_acosh)},
+      {"", "Atanh", Unary(ir::Op::k_atanh)},
       {"", "Erf", Unary(ir::Op::k_erf)},
       {"", "Tanh", Unary(ir::Op::k_tanh)},
       {"", "Sigmoid", Unary(ir::Op::k_sigmoid)},
       {"", "Relu", Unary(ir::Op::k_relu)},
-      {"", "IsNaN", Unary("is_nan")},
+      {"", "IsNaN", Unary(ir::Op::k_is_nan)},
       {"", "IsInf", IsInf},
       {"", "Not", Unary(ir::Op::k_not)},
-      {"", "BitwiseNot", Unary("bit_not")},
+      {"", "BitwiseNot", Unary(ir::Op::k_bit_not)},
       {"", "Add", Binary(ir::Op::k_add)},
       {"", "Sub", Binary(ir::Op::k_sub)},
       {"", "Mul", Binary(ir::Op::k_mul)},
@@ -261,9 +239,9 @@ std::vector<Mapping> ElementwiseMappings() {
       {"", "GreaterOrEqual", Binary(ir::Op::k_ge)},
       {"", "Less", Binary(ir::Op::k_lt)},
       {"", "LessOrEqual", Binary(ir::Op::k_le)},
-      {"", "BitwiseAnd", Binary("bit_and")},
-      {"", "BitwiseOr", Binary("bit_or")},
-      {"", "BitwiseXor", Binary("bit_xor")},
+      {"", "BitwiseAnd", Binary(ir::Op::k_bit_and)},
+      {"", "BitwiseOr", Binary(ir::Op::k_bit_or)},
+      {"", "BitwiseXor", Binary(ir::Op::k_bit_xor)},
       {"", "BitShift", BitShift},
       {"", "Max", Variadic(ir::Op::k_maximum)},
       {"", "Min", Variadic(ir::Op::k_minimum)},

@@ -30,7 +30,7 @@ V Reflected(V x, V low, V high) {
   V range = high - low;
   V away = Abs(x - low);
   V twice = range + range;
-  V rest = away - Un("floor", away / twice) * twice;
+  V rest = away - Un(ir::Op::k_floor, away / twice) * twice;
   V inside = Select(Bin(ir::Op::k_le, rest, range), low + rest, low + (twice - rest));
   return Select(Bin(ir::Op::k_gt, range, 0.0), inside, low);
 }
@@ -39,15 +39,15 @@ V Reflected(V x, V low, V high) {
 std::vector<Tap> TapsAlong(NodeContext& c, V n, Dim extent, Kernel kernel, const Sampling& s) {
   V size = c.SizeOf(extent, n.dtype()), last = size - 1.0;
   V x = s.align_corners ? (n + 1.0) / 2.0 * last : ((n + 1.0) * size - 1.0) / 2.0;
-  if (kernel == Kernel::kNearest) x = Un("round", x);
+  if (kernel == Kernel::kNearest) x = Un(ir::Op::k_round, x);
   V low = Number(n, s.align_corners ? 0 : -0.5), high = s.align_corners ? last : size - 0.5;
-  V outside = Bin("or", Bin(ir::Op::k_lt, x, low), Bin(ir::Op::k_gt, x, high));
+  V outside = Bin(ir::Op::k_or, Bin(ir::Op::k_lt, x, low), Bin(ir::Op::k_gt, x, high));
   if (s.padding == "border") {
     x = Select(outside, Minimum(Maximum(x, Number(n, 0)), last), x);
   } else if (s.padding == "reflection") {
     x = Select(outside, Reflected(x, low, high), x);
   }
-  V base = Un("floor", x), t = x - base;
+  V base = Un(ir::Op::k_floor, x), t = x - base;
   std::vector<V> weights;
   int first = 0;
   if (kernel == Kernel::kLinear) {
@@ -67,7 +67,7 @@ std::vector<Tap> TapsAlong(NodeContext& c, V n, Dim extent, Kernel kernel, const
     if (s.padding == "reflection") at = Reflected(at, low, high);
     tap.index = Cast(at, i64);
     if (s.padding == "zeros") {
-      tap.inside = Bin("and", Bin(ir::Op::k_ge, at, 0.0), Bin(ir::Op::k_lt, at, size));
+      tap.inside = Bin(ir::Op::k_and, Bin(ir::Op::k_ge, at, 0.0), Bin(ir::Op::k_lt, at, size));
     } else {
       tap.index = Minimum(Maximum(tap.index, zero), end - 1.0);
     }
@@ -126,7 +126,8 @@ void GridSample(NodeContext& c) {
       const Tap& tap = taps[i][at[i]];
       linear = linear * c.SizeOf(x.dim(2 + static_cast<int>(i))) + tap.index;
       if (tap.weight.ok()) weight = weight.ok() ? weight * tap.weight : tap.weight;
-      if (tap.inside.ok()) inside = inside.ok() ? Bin("and", inside, tap.inside) : tap.inside;
+      if (tap.inside.ok())
+        inside = inside.ok() ? Bin(ir::Op::k_and, inside, tap.inside) : tap.inside;
     }
     // A position of -1 reads 0.
     if (inside.ok()) linear = Select(inside, linear, c.ScalarInt(i64, -1));

@@ -90,7 +90,7 @@ Kernel KernelOf(NodeContext& c) {
 V Power(NodeContext& c, V x, double degree) {
   constexpr double kMostFactors = 8;
   if (degree != std::floor(degree) || degree < 1 || degree > kMostFactors)
-    return Bin("pow", x, c.Scalar(x.dtype(), degree));
+    return Bin(ir::Op::k_pow, x, c.Scalar(x.dtype(), degree));
   V y = x;
   for (int i = 1; i < static_cast<int>(degree); ++i) y = y * x;
   return y;

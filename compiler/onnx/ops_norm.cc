@@ -14,14 +14,6 @@ std::vector<int> From(int first, int rank) {
   return axes;
 }
 
-// [c] beside [n, c, ..].
-V PerChannel(V v, int rank) {
-  if (!v.ok()) return v;
-  Shape shape(static_cast<size_t>(rank), 1);
-  shape[1] = v.dim(0);
-  return ReshapeTo(v, shape);
-}
-
 // Mean 0 and variance 1 over `axes`; the mean and 1 / deviation go out where they are wanted.
 V Normalised(V x, const std::vector<int>& axes, double epsilon, V* mean = nullptr,
              V* inverse = nullptr) {
@@ -33,46 +25,33 @@ V Normalised(V x, const std::vector<int>& axes, double epsilon, V* mean = nullpt
   return d * inv;
 }
 
-// Softmax before opset 13 joins all axes from `axis` on.
-void SoftmaxForm(NodeContext& c, bool log) {
-  V x = c.In(0);
-  if (!c.ok()) return;
-  const bool joins = c.opset() < 13;
-  const int axis = c.Axis(c.Int("axis", joins ? 1 : -1), x.rank());
-  const Shape shape = x.shape();
-  if (joins)
-    x = ReshapeTo(x,
-                  {Product(shape, 0, axis), Product(shape, axis, static_cast<int>(shape.size()))});
-  const int over = joins ? 1 : axis;
-  V y;
-  if (log) {
-    V most = Reduce(ir::Op::k_max, x, {over}, true);
-    V d = x - most;
-    y = d - Log(Reduce(ir::Op::k_sum, Exp(d), {over}, true));
-  } else {
-    y = Softmax(x, over);
-  }
-  c.Out(0, joins ? ReshapeTo(y, shape) : y);
+// Over one axis; before opset 13 over all from `axis` on, joined.
+Mapper OverAxis(const std::function<V(V x, int axis)>& f) {
+  return [f](NodeContext& c) {
+    V x = c.In(0);
+    if (!c.ok()) return;
+    const Shape shape = x.shape();
+    if (c.opset() >= 13) return c.Out(0, f(x, c.Axis(c.Int("axis", -1), x.rank())));
+    const int axis = c.Axis(c.Int("axis", 1), x.rank());
+    V rows = ReshapeTo(x, {Product(shape, 0, axis), Product(shape, axis, x.rank())});
+    c.Out(0, ReshapeTo(f(rows, 1), shape));
+  };
 }
 
-void Hardmax(NodeContext& c) {
-  V x = c.In(0);
-  if (!c.ok()) return;
-  const bool joins = c.opset() < 13;
-  const int axis = c.Axis(c.Int("axis", joins ? 1 : -1), x.rank());
-  const Shape shape = x.shape();
-  if (joins)
-    x = ReshapeTo(x,
-                  {Product(shape, 0, axis), Product(shape, axis, static_cast<int>(shape.size()))});
-  const int over = joins ? 1 : axis;
+V LogSoftmax(V x, int axis) {
+  V d = x - Reduce(ir::Op::k_max, x, {axis}, true);
+  return d - Log(Reduce(ir::Op::k_sum, Exp(d), {axis}, true));
+}
+
+V Hardmax(V x, int axis) {
+  NodeContext& c = *x.c;
   ir::Attrs attrs;
-  attrs.axis = over;
+  attrs.axis = axis;
   attrs.keep_dims = true;
   V first = c.Create(ir::Op::k_argmax, {x}, std::move(attrs));
   Shape along(static_cast<size_t>(x.rank()), 1);
-  along[static_cast<size_t>(over)] = x.dim(over);
-  V y = Cast(Bin(ir::Op::k_eq, c.Iota(along, over), first), x.dtype());
-  c.Out(0, joins ? ReshapeTo(y, shape) : y);
+  along[static_cast<size_t>(axis)] = x.dim(axis);
+  return Cast(Bin(ir::Op::k_eq, c.Iota(along, axis), first), x.dtype());
 }
 
 void BatchNormalization(NodeContext& c) {
@@ -224,16 +203,16 @@ void Lrn(NodeContext& c) {
     sum = i == 0 ? part : sum + part;
   }
   V base = c.Float("bias", 1) + (alpha / static_cast<double>(size)) * sum;
-  c.Out(0, x / Bin("pow", base, c.Scalar(x.dtype(), beta)));
+  c.Out(0, x / Bin(ir::Op::k_pow, base, c.Scalar(x.dtype(), beta)));
 }
 
 }  // namespace
 
 std::vector<Mapping> NormMappings() {
   return {
-      {"", "Softmax", [](NodeContext& c) { SoftmaxForm(c, false); }},
-      {"", "LogSoftmax", [](NodeContext& c) { SoftmaxForm(c, true); }},
-      {"", "Hardmax", Hardmax},
+      {"", "Softmax", OverAxis(Softmax)},
+      {"", "LogSoftmax", OverAxis(LogSoftmax)},
+      {"", "Hardmax", OverAxis(Hardmax)},
       {"", "BatchNormalization", BatchNormalization},
       {"", "InstanceNormalization", InstanceNormalization},
       {"", "GroupNormalization", GroupNormalization},

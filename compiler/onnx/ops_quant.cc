@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
+#include "compiler/onnx/activations.h"
 #include "compiler/onnx/conv.h"
 
 namespace lathe::onnx {
@@ -41,11 +42,10 @@ V Spread(NodeContext& c, V scale, V x, int64_t axis_attr, int64_t block) {
 // round(x) + zero, saturated; x is a float.
 V Quantised(NodeContext& c, V x, V zero, DType to) {
   const Limits limits = LimitsOf(to);
-  V rounded = Un("round", x);
+  V rounded = Un(ir::Op::k_round, x);
   if (zero.ok()) rounded = rounded + Cast(zero, x.dtype());
   if (!c.ok()) return rounded;
-  rounded = Bin(ir::Op::k_maximum, rounded, limits.low);
-  return Cast(Bin(ir::Op::k_minimum, rounded, limits.high), to);
+  return Cast(Clamp(rounded, limits.low, limits.high), to);
 }
 
 V Dequantised(V x, V zero, V scale) {
@@ -191,13 +191,6 @@ void ConvInteger(NodeContext& c) {
   c.Out(0, ConvolveIntegers(c, x, OrNone(c, 2), w, OrNone(c, 3)));
 }
 
-V PerChannel(V v, int rank) {
-  if (!v.ok() || v.rank() == 0) return v;
-  Shape shape(static_cast<size_t>(rank), 1);
-  shape[1] = v.dim(0);
-  return ReshapeTo(v, shape);
-}
-
 void QLinearConv(NodeContext& c) {
   V x = c.In(0), x_scale = c.In(1), x_zero = c.In(2), w = c.In(3), w_scale = c.In(4),
     w_zero = c.In(5), y_scale = c.In(6), y_zero = c.In(7);
@@ -245,8 +238,8 @@ void MatMulNBits(NodeContext& c) {
   const auto unpack = [&](V packed, int64_t rows, int64_t columns) {
     if (bits == 8) return ReshapeTo(packed, {rows, columns});
     V bytes = ReshapeTo(packed, {rows, (columns + 1) / 2, 1});
-    V low = Bin("bit_and", bytes, c.ScalarInt(u8, 15));
-    V high = Bin("shift_right", bytes, c.ScalarInt(u8, 4));
+    V low = Bin(ir::Op::k_bit_and, bytes, c.ScalarInt(u8, 15));
+    V high = Bin(ir::Op::k_shift_right, bytes, c.ScalarInt(u8, 4));
     V both = ReshapeTo(Concat({low, high}, 2), {rows, (columns + 1) / 2 * 2});
     return SliceAxis(both, 1, 0, columns);
   };
@@ -269,9 +262,7 @@ void MatMulNBits(NodeContext& c) {
 
 std::vector<Mapping> QuantMappings() {
   const auto sigmoid = [](NodeContext&, V x) { return Sigmoid(x); };
-  const auto leaky = [](NodeContext& c, V x) {
-    return Select(Bin(ir::Op::k_lt, x, 0.0), x * c.Float("alpha", 0.01), x);
-  };
+  const auto leaky = [](NodeContext& c, V x) { return LeakyReluOf(x, c.Float("alpha", 0.01)); };
   return {
       {"", "QuantizeLinear", QuantizeLinear},
       {"", "DequantizeLinear", DequantizeLinear},

@@ -2,12 +2,11 @@
 #include <array>
 
 #include "absl/strings/str_cat.h"
+#include "compiler/onnx/activations.h"
 #include "compiler/onnx/loops.h"
 
 namespace lathe::onnx {
 namespace {
-
-constexpr int64_t kFar = int64_t{1} << 41;  // beyond every extent
 
 // An activation with its own alpha and beta.
 struct Activation {
@@ -21,15 +20,14 @@ V Apply(const Activation& a, V x) {
   if (a.name == "Tanh") return Tanh(x);
   if (a.name == "Relu") return Un(ir::Op::k_relu, x);
   if (a.name == "Affine") return x * a.alpha + a.beta;
-  if (a.name == "LeakyRelu") return Select(Bin(ir::Op::k_lt, x, 0.0), x * a.alpha, x);
+  if (a.name == "LeakyRelu") return LeakyReluOf(x, a.alpha);
   if (a.name == "ThresholdedRelu")
     return Select(Bin(ir::Op::k_ge, x, a.alpha), x, c.Scalar(x.dtype(), 0));
   if (a.name == "ScaledTanh") return a.alpha * Tanh(x * a.beta);
-  if (a.name == "HardSigmoid")
-    return Bin(ir::Op::k_minimum, Bin(ir::Op::k_maximum, x * a.alpha + a.beta, 0.0), 1.0);
-  if (a.name == "Elu") return Select(Bin(ir::Op::k_ge, x, 0.0), x, a.alpha * Un("expm1", x));
-  if (a.name == "Softsign") return x / (1.0 + Abs(x));
-  if (a.name == "Softplus") return Bin(ir::Op::k_maximum, x, 0.0) + Un("log1p", Exp(-Abs(x)));
+  if (a.name == "HardSigmoid") return HardSigmoidOf(x, a.alpha, a.beta);
+  if (a.name == "Elu") return EluOf(x, a.alpha);
+  if (a.name == "Softsign") return SoftsignOf(x);
+  if (a.name == "Softplus") return SoftplusOf(x);
   c.Unsupported(absl::StrCat("there is no activation '", a.name, "'"));
   return x;
 }
@@ -111,7 +109,7 @@ class Recurrent {
       last_h.push_back(out[0]);
       if (cell_ == Cell::kLstm) last_c.push_back(out[1]);
       V y = c_.Use(out.back());
-      if (reverse) y = SliceAxis(y, 0, -1, -kFar, -1);
+      if (reverse) y = Reversed(y, 0);
       all.push_back(c_.scope().Here(y.id));
     }
     std::vector<V> ys, hs, cs;
@@ -201,7 +199,7 @@ class Recurrent {
   V Clip(V x) {
     const double limit = c_.Float("clip");
     if (limit == 0) return x;
-    return Bin(ir::Op::k_minimum, Bin(ir::Op::k_maximum, x, -limit), limit);
+    return Clamp(x, -limit, limit);
   }
   static V Recur(V g, V h, V weight, V bias) {
     V sum = g + MatMul(h, weight);

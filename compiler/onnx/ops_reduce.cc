@@ -109,21 +109,15 @@ void LogSumExp(NodeContext& c) {
   c.Out(0, Cast(sum, type));
 }
 
-Mapper Arg(std::string_view op) {
+Mapper Arg(ir::Op op) {
   return [op](NodeContext& c) {
     V x = c.In(0);
     if (!c.ok()) return;
-    const absl::StatusOr<ir::Op> found = ir::FindOp(op);
-    if (!found.ok()) return c.Unsupported(std::string(found.status().message()));
     ir::Attrs attrs;
     attrs.axis = c.Axis(c.Int("axis", 0), x.rank());
     attrs.keep_dims = c.Int("keepdims", 1) != 0;
-    if (c.Int("select_last_index") == 0) return c.Out(0, c.Create(*found, {x}, std::move(attrs)));
-    // The last one is the first one from behind.
-    const int axis = static_cast<int>(*attrs.axis);
-    const Dim extent = x.dim(axis);
-    V back = SliceAxis(x, axis, -1, -(int64_t{1} << 41), -1);
-    c.Out(0, c.SizeOf(extent - 1) - c.Create(*found, {back}, std::move(attrs)));
+    attrs.last = c.Int("select_last_index") != 0;
+    c.Out(0, c.Create(op, {x}, std::move(attrs)));
   };
 }
 
@@ -131,12 +125,18 @@ Mapper Arg(std::string_view op) {
 
 std::vector<Mapping> ReduceMappings() {
   return {
-      {"", "ReduceSum", Sum},        {"", "ReduceMean", Mean},
-      {"", "ReduceMax", Max},        {"", "ReduceMin", Min},
-      {"", "ReduceProd", Prod},      {"", "ReduceL1", L1},
-      {"", "ReduceL2", L2},          {"", "ReduceSumSquare", SumSquare},
-      {"", "ReduceLogSum", LogSum},  {"", "ReduceLogSumExp", LogSumExp},
-      {"", "ArgMax", Arg("argmax")}, {"", "ArgMin", Arg("argmin")},
+      {"", "ReduceSum", Sum},
+      {"", "ReduceMean", Mean},
+      {"", "ReduceMax", Max},
+      {"", "ReduceMin", Min},
+      {"", "ReduceProd", Prod},
+      {"", "ReduceL1", L1},
+      {"", "ReduceL2", L2},
+      {"", "ReduceSumSquare", SumSquare},
+      {"", "ReduceLogSum", LogSum},
+      {"", "ReduceLogSumExp", LogSumExp},
+      {"", "ArgMax", Arg(ir::Op::k_argmax)},
+      {"", "ArgMin", Arg(ir::Op::k_argmin)},
   };
 }
 

@@ -41,10 +41,10 @@ AxisSamples SamplesAlong(NodeContext& c, const Extents& e, Dim extent, int bin, 
   AxisSamples s;
   s.counts = Bin(ir::Op::k_lt, i, count);
   V extent_as = c.SizeOf(extent, type);
-  V inside = Bin("and", s.counts,
-                 Bin("and", Bin(ir::Op::k_ge, at, -1.0), Bin(ir::Op::k_le, at, extent_as)));
+  V inside = Bin(ir::Op::k_and, s.counts,
+                 Bin(ir::Op::k_and, Bin(ir::Op::k_ge, at, -1.0), Bin(ir::Op::k_le, at, extent_as)));
   at = Maximum(at, c.Scalar(type, 0));
-  V base = Un("floor", at), last = extent_as - 1.0;
+  V base = Un(ir::Op::k_floor, at), last = extent_as - 1.0;
   V share = Select(Bin(ir::Op::k_ge, base, last), c.Scalar(type, 0), at - base);
   V zero = c.Scalar(type, 0);
   s.low_share = Select(inside, 1.0 - share, zero);
@@ -86,7 +86,7 @@ void RoiAlign(NodeContext& c) {
     e.bins = vertical ? height : width;
     e.most = ratio;
     e.count = ratio > 0 ? c.Fill({rois.dim(0)}, type, static_cast<double>(ratio))
-                        : Un("ceil", e.length / c.SizeOf(e.bins, type));
+                        : Un(ir::Op::k_ceil, e.length / c.SizeOf(e.bins, type));
     return e;
   };
   std::vector<Dim> most = {ratio, ratio};
@@ -138,7 +138,7 @@ void RoiAlign(NodeContext& c) {
     result = sum / Cast(ReshapeTo(samples, {regions, 1, 1, 1}), wide);
   } else {
     V best = Maximum(Maximum(corners[0], corners[1]), Maximum(corners[2], corners[3]));
-    V counts = Bin("and", y.counts, z.counts);
+    V counts = Bin(ir::Op::k_and, y.counts, z.counts);
     V least = c.Scalar(wide, -std::numeric_limits<double>::infinity());
     best = Reduce(ir::Op::k_max, Select(counts, best, least), {4, 5}, false);
     // A region without a sample gives 0.
@@ -210,9 +210,9 @@ V Overlap(NodeContext& c, const Boxes& a, const Boxes& b, V threshold) {
   V area_a = AreaOf(a), area_b = AreaOf(b);
   V whole = area_a + area_b - common;
   const auto positive = [&](V v) { return Bin(ir::Op::k_gt, v, zero); };
-  V proper = Bin("and", Bin("and", positive(common), positive(whole)),
-                 Bin("and", positive(area_a), positive(area_b)));
-  return Bin("and", proper, Bin(ir::Op::k_gt, common / whole, threshold));
+  V proper = Bin(ir::Op::k_and, Bin(ir::Op::k_and, positive(common), positive(whole)),
+                 Bin(ir::Op::k_and, positive(area_a), positive(area_b)));
+  return Bin(ir::Op::k_and, proper, Bin(ir::Op::k_gt, common / whole, threshold));
 }
 
 V Lowest(NodeContext& c, DType type) {
@@ -246,8 +246,9 @@ absl::StatusOr<std::vector<Val>> SelectBest(NodeContext& outer, const Candidates
   const auto pick = [&](V side) { return GatherFlat(side, position); };
   const Boxes chosen = {pick(all.top), pick(all.left), pick(all.bottom), pick(all.right)};
   V other = Bin(ir::Op::k_ne, c.Iota({1, 1, boxes}, 2), Cast(best, i64));
-  V rest = Bin("and", alive, Bin("and", other, Un("not", Overlap(c, chosen, all, threshold))));
-  V worth = Bin("and", rest, Bin(ir::Op::k_gt, scores, lowest));
+  V rest = Bin(ir::Op::k_and, alive,
+               Bin(ir::Op::k_and, other, Un(ir::Op::k_not, Overlap(c, chosen, all, threshold))));
+  V worth = Bin(ir::Op::k_and, rest, Bin(ir::Op::k_gt, scores, lowest));
   V more = Reduce(ir::Op::k_any, worth, {0, 1, 2}, false);
   V pick_of = Select(found, Cast(best, i64), c.ScalarInt(i64, -1));
   if (!c.ok()) return c.status();
@@ -273,8 +274,9 @@ V RunSelection(NodeContext& c) {
     return c.Has(input) ? ReshapeTo(Cast(c.In(input), type), {}) : c.Scalar(type, otherwise);
   };
   V alive = c.Has(4) ? Bin(ir::Op::k_gt, scores, number(4, 0)) : c.Fill(scores.shape(), bool_, 1);
-  V some = Reduce(ir::Op::k_any, Bin("and", alive, Bin(ir::Op::k_gt, scores, Lowest(c, type))),
-                  {0, 1, 2}, false);
+  V some =
+      Reduce(ir::Op::k_any, Bin(ir::Op::k_and, alive, Bin(ir::Op::k_gt, scores, Lowest(c, type))),
+             {0, 1, 2}, false);
   V steps = c.Has(2) ? ReshapeTo(Cast(c.In(2), i64), {}) : c.ScalarInt(i64, 0);
   V threshold = number(3, 0);
   const Boxes sides = SidesOf(c, boxes, c.Int("center_point_box") != 0);

@@ -80,7 +80,7 @@ V Positions(NodeContext& c, const AxisPlan& p, const Form& form, V* outside) {
   if (mode == "tf_crop_and_resize") {
     V begin = Cast(p.begin, f64), extent = Cast(p.end - p.begin, f64);
     V x = Select(single, extent * last / 2.0, y * extent * last / (width - 1.0)) + begin * last;
-    *outside = Bin("or", Bin(ir::Op::k_lt, x, 0.0), Bin(ir::Op::k_gt, x, last));
+    *outside = Bin(ir::Op::k_or, Bin(ir::Op::k_lt, x, 0.0), Bin(ir::Op::k_gt, x, last));
     return x;
   }
   V x = DividedByScale(c, p, y + 0.5) - 0.5;
@@ -97,16 +97,17 @@ V Clamped(NodeContext& c, V index, Dim extent) {
 V NearestIndex(NodeContext& c, const AxisPlan& p, const Form& form, V x) {
   V i;
   if (form.nearest == "floor") {
-    i = Un("floor", x);
+    i = Un(ir::Op::k_floor, x);
   } else if (form.nearest == "ceil") {
-    i = Un("ceil", x);
+    i = Un(ir::Op::k_ceil, x);
   } else if (form.nearest == "round_prefer_ceil") {
-    i = Un("floor", x + 0.5);
+    i = Un(ir::Op::k_floor, x + 0.5);
   } else if (form.nearest == "simple") {  // of opset 10
     V one = Number(c, 1);
-    i = Select(Bin(ir::Op::k_le, DividedByScale(c, p, one), 1.0), Un("floor", x), Un("ceil", x));
+    i = Select(Bin(ir::Op::k_le, DividedByScale(c, p, one), 1.0), Un(ir::Op::k_floor, x),
+               Un(ir::Op::k_ceil, x));
   } else {
-    i = Un("ceil", x - 0.5);
+    i = Un(ir::Op::k_ceil, x - 0.5);
   }
   return Clamped(c, Cast(i, i64), p.in);
 }
@@ -161,7 +162,7 @@ V RepeatAxes(V x, const std::vector<std::pair<int, int64_t>>& repeats) {
 
 // The sum over 2 or 4 neighbours.
 V Interpolated(NodeContext& c, V x, const AxisPlan& p, const Form& form, V at) {
-  V base = Un("floor", at);
+  V base = Un(ir::Op::k_floor, at);
   V t = at - base;
   V first = Cast(base, i64);
   std::vector<V> weights, indices;
@@ -175,7 +176,7 @@ V Interpolated(NodeContext& c, V x, const AxisPlan& p, const Form& form, V at) {
   if (form.exclude_outside) {
     V total;
     for (size_t i = 0; i < weights.size(); ++i) {
-      V inside = Bin("and", Bin(ir::Op::k_ge, indices[i], 0.0),
+      V inside = Bin(ir::Op::k_and, Bin(ir::Op::k_ge, indices[i], 0.0),
                      Bin(ir::Op::k_lt, indices[i], c.SizeOf(p.in)));
       weights[i] = Select(inside, weights[i], Number(c, 0));
       total = i == 0 ? weights[i] : total + weights[i];
@@ -333,7 +334,7 @@ void PlanByScales(NodeContext& c, int input, std::vector<AxisPlan>& plans) {
         std::vector<Dim> in;
         for (const AxisPlan& p : plans) in.push_back(p.in);
         V wide = Cast(c.FromDims(in), f32) * Cast(c.In(input), f32);
-        return Cast(Un("floor", wide), i64);
+        return Cast(Un(ir::Op::k_floor, wide), i64);
       },
       std::vector<Dim>(plans.size(), ir::kMaxDim));
   V given = Cast(c.In(input), f64);

@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "compiler/onnx/importer.h"
 #include "compiler/onnx/node.h"
+#include "ir/visit_dtype.h"
 
 namespace lathe::onnx {
 namespace {
@@ -291,8 +292,6 @@ void Pad(NodeContext& c) {
   if (mode == "constant") {
     if (c.opset() < 11 || !c.Has(2))
       return c.Out(0, PadBy(x, low, high, c.opset() < 11 ? c.Float("value") : 0.0));
-    const absl::StatusOr<std::optional<Tensor>> fill = c.importer().Content(c.InVal(2));
-    if (!fill.ok()) return c.Fail(fill.status());
     V value = ReshapeTo(c.In(2), {});
     // Where a mask of the padding says so: the value is data.
     V inside = PadBy(c.Fill(x.shape(), bool_, 1), low, high);
@@ -336,8 +335,8 @@ void Range(NodeContext& c) {
                             [&] {
                               V a = c.In(0), b = c.In(1), step = c.In(2);
                               V n = IsFloat(a.dtype())
-                                        ? Un("ceil", (b - a) / step)
-                                        : Un("ceil", Cast(b - a, f64) / Cast(step, f64));
+                                        ? Un(ir::Op::k_ceil, (b - a) / step)
+                                        : Un(ir::Op::k_ceil, Cast(b - a, f64) / Cast(step, f64));
                               return ReshapeTo(Maximum(Cast(n, i64), c.ScalarInt(i64, 0)), {1});
                             },
                             {ir::kMaxDim});
@@ -349,15 +348,16 @@ void Range(NodeContext& c) {
 
 void OneHot(NodeContext& c) {
   std::vector<Dim> depth;
-  if (const absl::StatusOr<std::optional<Tensor>> t = c.importer().Content(c.InVal(1));
-      t.ok() && *t && IsFloat((*t)->dtype()) && (*t)->num_elements() == 1) {
-    const Tensor& d = **t;
-    depth = {static_cast<int64_t>(d.dtype() == f32 ? d.data<float>()[0] : d.data<double>()[0])};
-  } else if (!t.ok()) {
-    return c.Fail(t.status());
+  if (IsFloat(c.scope().TypeOf(c.InVal(1)).dtype)) {  // a number, not a size
+    const std::optional<Tensor> t = c.ConstantTensor(1);
+    if (!t || t->num_elements() != 1) return c.Fail("wanted one depth");
+    VisitDType(t->dtype(), [&](auto type) {
+      depth = {static_cast<int64_t>(static_cast<double>(t->data<decltype(type)>()[0]))};
+    });
   } else if (const auto dims = c.Dims(1)) {
     depth = *dims;
   }
+  if (c.ok() && depth.size() != 1) return c.Fail("wanted one depth");
   V indices = c.In(0), values = c.In(2);
   if (!c.ok()) return;
   int64_t axis = c.Int("axis", -1);

@@ -28,7 +28,7 @@ V Table(NodeContext& c, Dim rows, int64_t parts, Dim columns, int64_t out_parts,
         const Transform& t) {
   V n = c.Iota({rows, 1, 1, 1}, 0), k = c.Iota({1, 1, columns, 1}, 2);
   V angle = Angle(c, n, k, t.length);
-  V cosine = Un("cos", angle), sine = Un("sin", angle);
+  V cosine = Un(ir::Op::k_cos, angle), sine = Un(ir::Op::k_sin, angle);
   V p = c.Iota({1, parts, 1, 1}, 1), q = c.Iota({1, 1, 1, out_parts}, 3);
   // (a + ib)(cos + i s sin): real from real and imaginary from imaginary part by the cosine.
   V to_imaginary = t.inverse ? sine : -sine;
@@ -37,7 +37,8 @@ V Table(NodeContext& c, Dim rows, int64_t parts, Dim columns, int64_t out_parts,
   if (t.inverse) table = table / c.SizeOf(t.length, f64);
   if (t.to_real()) {
     // What isn't given is the conjugate of what is, but for the ends.
-    V ends = Bin("or", Bin(ir::Op::k_eq, n, 0.0), Bin(ir::Op::k_eq, n + n, c.SizeOf(t.length)));
+    V ends =
+        Bin(ir::Op::k_or, Bin(ir::Op::k_eq, n, 0.0), Bin(ir::Op::k_eq, n + n, c.SizeOf(t.length)));
     table = Select(ends, table, table * 2.0);
   }
   return ReshapeTo(table, {rows * parts, columns * out_parts});
@@ -156,8 +157,8 @@ Mapper Window(double a0, double a1, double a2) {
     const bool periodic = c.Int("periodic", 1) != 0;
     V whole = c.SizeOf(periodic ? (*size)[0] : (*size)[0] - 1, f64);
     V angle = c.Iota({(*size)[0]}, 0, f64) * (2 * kPi) / whole;
-    V y = a0 - a1 * Un("cos", angle);
-    if (a2 != 0) y = y + a2 * Un("cos", 2.0 * angle);
+    V y = a0 - a1 * Un(ir::Op::k_cos, angle);
+    if (a2 != 0) y = y + a2 * Un(ir::Op::k_cos, 2.0 * angle);
     c.Out(0, Cast(y, *type));
   };
 }
@@ -173,18 +174,18 @@ void MelWeightMatrix(NodeContext& c) {
   const auto number = [&](int input) { return ReshapeTo(Cast(c.In(input), f64), {}); };
   V rate = number(2), low = number(3), high = number(4);
   const Dim n = (*mels)[0];
-  V low_mel = 2595 / std::log(10.0) * Un("log1p", low / 700.0);
-  V high_mel = 2595 / std::log(10.0) * Un("log1p", high / 700.0);
+  V low_mel = 2595 / std::log(10.0) * Un(ir::Op::k_log1p, low / 700.0);
+  V high_mel = 2595 / std::log(10.0) * Un(ir::Op::k_log1p, high / 700.0);
   V step = (high_mel - low_mel) / c.SizeOf(n + 2, f64);
   V mel = c.Iota({n + 2}, 0, f64) * step + low_mel;
-  V hertz = 700.0 * Un("expm1", mel * (std::log(10.0) / 2595));
-  V bins = Un("floor", c.SizeOf((*length)[0] + 1, f64) * hertz / rate);
+  V hertz = 700.0 * Un(ir::Op::k_expm1, mel * (std::log(10.0) / 2595));
+  V bins = Un(ir::Op::k_floor, c.SizeOf((*length)[0] + 1, f64) * hertz / rate);
   V left = SliceAxis(bins, 0, 0, n), top = SliceAxis(bins, 0, 1, n + 1),
     right = SliceAxis(bins, 0, 2, n + 2);
   V j = c.Iota({FloorDiv((*length)[0], 2) + 1, 1}, 0, f64);
   V zero = c.Scalar(f64, 0), one = c.Scalar(f64, 1);
-  V rises = Bin("and", Bin(ir::Op::k_ge, j, left), Bin(ir::Op::k_le, j, top));
-  V falls = Bin("and", Bin(ir::Op::k_ge, j, top), Bin(ir::Op::k_lt, j, right));
+  V rises = Bin(ir::Op::k_and, Bin(ir::Op::k_ge, j, left), Bin(ir::Op::k_le, j, top));
+  V falls = Bin(ir::Op::k_and, Bin(ir::Op::k_ge, j, top), Bin(ir::Op::k_lt, j, right));
   V steep = Bin(ir::Op::k_eq, top, left);
   V up = Select(rises, Select(steep, one, (j - left) / (top - left)), zero);
   c.Out(0, Cast(Select(falls, (right - j) / (right - top), up), *type));

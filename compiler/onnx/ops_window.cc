@@ -47,12 +47,6 @@ std::vector<Dim> KernelShape(NodeContext& c) {
   return sizes;
 }
 
-V AddBias(V y, V bias) {
-  Shape shape(static_cast<size_t>(y.rank()), 1);
-  shape[1] = bias.ok() ? bias.dim(0) : Dim(1);
-  return y + ReshapeTo(bias, shape);
-}
-
 void Conv(NodeContext& c) {
   V x = c.In(0), weights = c.In(1);
   if (!CheckSpatial(c, x)) return;
@@ -62,7 +56,7 @@ void Conv(NodeContext& c) {
         absl::StrCat("weights are ", weights.type().ToString(), " beside ", x.type().ToString()));
   const Windows w = ReadWindows(c, x, Shape(shape.begin() + 2, shape.end()));
   V y = Convolve(c, x, weights, c.Int("group", 1), w);
-  c.Out(0, c.Has(2) ? AddBias(y, c.In(2)) : y);
+  c.Out(0, c.Has(2) ? y + PerChannel(c.In(2), y.rank()) : y);
 }
 
 // Zeros between the elements of axis `axis`: extent d -> (d - 1) * stride + 1.
@@ -113,7 +107,7 @@ void ConvTranspose(NodeContext& c) {
       high = total - low;
     }
     x = Spread(c, x, axis, strides[i]);
-    weights = SliceAxis(weights, axis, -1, -(int64_t{1} << 41), -1);
+    weights = Reversed(weights, axis);
     Dim before = reach - 1 - low, behind = reach - 1 - high + extra[i];
     // What would be padded by less than nothing is cut off.
     const auto cut = [&](Dim d) {
@@ -139,7 +133,7 @@ void ConvTranspose(NodeContext& c) {
   for (size_t i = 0; i < rank; ++i) order.push_back(static_cast<int>(i) + 3);
   weights = ReshapeTo(Permute(ReshapeTo(weights, apart), order), joined);
   V y = Convolve(c, x, weights, groups, w);
-  c.Out(0, c.Has(2) ? AddBias(y, c.In(2)) : y);
+  c.Out(0, c.Has(2) ? y + PerChannel(c.In(2), y.rank()) : y);
 }
 
 // The position in the input, flattened, of the first greatest element of each window.
@@ -241,8 +235,8 @@ V Norm(NodeContext& c, V x, const std::vector<int>& axes, bool keep) {
   const double p = c.opset() < 2 ? c.Float("p", 2) : static_cast<double>(c.Int("p", 2));
   if (p == 1) return Reduce(ir::Op::k_sum, Abs(x), axes, keep);
   if (p == 2) return Sqrt(Reduce(ir::Op::k_sum, x * x, axes, keep));
-  V sum = Reduce(ir::Op::k_sum, Bin("pow", Abs(x), c.Scalar(x.dtype(), p)), axes, keep);
-  return Bin("pow", sum, c.Scalar(x.dtype(), 1 / p));
+  V sum = Reduce(ir::Op::k_sum, Bin(ir::Op::k_pow, Abs(x), c.Scalar(x.dtype(), p)), axes, keep);
+  return Bin(ir::Op::k_pow, sum, c.Scalar(x.dtype(), 1 / p));
 }
 
 void LpPool(NodeContext& c) {

@@ -24,7 +24,7 @@ DType WeightType(DType type) {
 
 V FromWeighted(V x, DType type) {
   if (!x.ok() || IsFloat(type)) return Cast(x, type);
-  return Cast(Un("round", x), type);
+  return Cast(Un(ir::Op::k_round, x), type);
 }
 
 }  // namespace lathe::onnx

@@ -38,6 +38,12 @@ bool IsMadeOfSizes(const ir::Graph& graph, ValueId v) {
   return true;
 }
 
+// Whether both are the same value of the same graph, or lie in the same slot.
+bool SamePlace(const Val& a, const Val& b) {
+  if (a.scope != b.scope || a.id != b.id) return false;
+  return a.id == kNoValue ? a.slot == b.slot : a.stage == b.stage;
+}
+
 }  // namespace
 
 std::optional<std::vector<Dim>> KnownSizes(ir::Graph* graph, ValueId v) {
@@ -232,16 +238,29 @@ absl::StatusOr<SlotId> Scope::SlotOf(const Val& v) {
   return it->second;
 }
 
-absl::StatusOr<SlotId> Scope::Capture(const Val& v) {
-  const std::pair<int, int64_t> place = v.id == kNoValue ? std::make_pair(-1, int64_t{v.slot})
-                                                         : std::make_pair(v.stage, int64_t{v.id});
-  const auto [it, is_new] = captured_.try_emplace({v.scope, place}, kNoSlot);
-  if (!is_new) return it->second;
-  it->second = NewSlot(v.scope->TypeOf(v), -1);
-  captures_.push_back(v);
-  inputs_.push_back(it->second);
-  input_names_.push_back(absl::StrCat("slot", it->second));
-  return it->second;
+SlotId Scope::CapturedSlot(const Val& v) const {
+  for (const Captured& c : captures_)
+    if (SamePlace(c.value, v)) return c.slot;
+  return kNoSlot;
+}
+
+SlotId Scope::Capture(const Val& v) {
+  const SlotId known = CapturedSlot(v);
+  if (known != kNoSlot) return known;
+  captures_.push_back({v, NewSlot(TypeOf(v), -1)});
+  return captures_.back().slot;
+}
+
+void Scope::SetInputs(const std::vector<Val>& shared) {
+  staged_->inputs = inputs_;
+  staged_->input_names = input_names_;
+  for (const Val& v : shared) {
+    staged_->inputs.push_back(Capture(v));
+    staged_->input_names.push_back(absl::StrCat("slot", staged_->inputs.back()));
+  }
+  for (SlotId slot : staged_->inputs)
+    staged_->input_types.push_back(slots_[static_cast<size_t>(slot)].type);
+  staged_->num_slots = static_cast<int>(slots_.size());
 }
 
 absl::StatusOr<Shape> Scope::Cut(const Val& v, const std::string& hint,
@@ -292,63 +311,20 @@ absl::StatusOr<std::vector<Val>> Scope::AppendStage(ir::Stage stage, const std::
     LATHE_ASSIGN_OR_RETURN(stage.trips, SlotOf(trips));
   }
   // All bodies take the captures of all.
-  std::vector<std::pair<const Scope*, std::pair<int, int64_t>>> keys;
-  for (Scope* body : bodies) {
-    for (const auto& [key, slot] : body->captured_) {
-      if (std::find(keys.begin(), keys.end(), key) == keys.end()) keys.push_back(key);
+  std::vector<Val> shared;
+  for (const Scope* body : bodies) {
+    for (const Captured& c : body->captures_) {
+      const bool known = std::any_of(shared.begin(), shared.end(),
+                                     [&](const Val& v) { return SamePlace(v, c.value); });
+      if (!known) shared.push_back(c.value);
     }
   }
-  for (const auto& key : keys) {
-    Val v;
-    v.kind = Val::Kind::kTensor;
-    v.scope = const_cast<Scope*>(key.first);
-    v.stage = key.second.first;
-    if (v.stage >= 0) {
-      v.id = static_cast<ValueId>(key.second.second);
-    } else {
-      v.slot = static_cast<SlotId>(key.second.second);
-    }
+  for (const Val& v : shared) {
     LATHE_ASSIGN_OR_RETURN(const SlotId slot, SlotOf(v));
     stage.inputs.push_back(slot);
   }
   for (Scope* body : bodies) {
-    const size_t own = body->inputs_.size() - body->captures_.size();
-    const auto is_capture = [&](SlotId slot) {
-      for (const auto& [key, captured] : body->captured_)
-        if (captured == slot) return true;
-      return false;
-    };
-    std::vector<SlotId> slots;
-    std::vector<std::string> names;
-    std::vector<ValueType> types;
-    for (size_t i = 0; i < body->inputs_.size(); ++i) {
-      if (is_capture(body->inputs_[i])) continue;
-      slots.push_back(body->inputs_[i]);
-      names.push_back(body->input_names_[i]);
-    }
-    if (slots.size() != own) return absl::InternalError("a body's inputs are in disorder");
-    for (const auto& key : keys) {
-      const auto found = body->captured_.find(key);
-      SlotId slot = kNoSlot;
-      if (found != body->captured_.end()) {
-        slot = found->second;
-      } else {
-        Val v;
-        v.scope = const_cast<Scope*>(key.first);
-        v.kind = Val::Kind::kTensor;
-        v.stage = key.second.first;
-        if (v.stage >= 0) v.id = static_cast<ValueId>(key.second.second);
-        if (v.stage < 0) v.slot = static_cast<SlotId>(key.second.second);
-        slot = body->NewSlot(TypeOf(v), -1);
-      }
-      slots.push_back(slot);
-      names.push_back(absl::StrCat("slot", slot));
-    }
-    for (SlotId slot : slots) types.push_back(body->slots_[static_cast<size_t>(slot)].type);
-    body->staged_->inputs = std::move(slots);
-    body->staged_->input_names = std::move(names);
-    body->staged_->input_types = std::move(types);
-    body->staged_->num_slots = static_cast<int>(body->slots_.size());
+    body->SetInputs(shared);
     stage.bodies.push_back(body->staged_);
   }
   const int index = static_cast<int>(stages_.size());
@@ -406,9 +382,7 @@ absl::StatusOr<SlotId> Scope::SlotOfSize(dim::SymbolId symbol, int before_stage)
   v.scope = parent_;
   v.stage = parent_->slots_[static_cast<size_t>(outer)].from_stage;
   v.slot = outer;
-  LATHE_ASSIGN_OR_RETURN(const SlotId slot, Capture(v));
-  size_slots_[symbol] = slot;
-  return slot;
+  return size_slots_[symbol] = Capture(v);
 }
 
 absl::Status Scope::BindSymbols() {
@@ -469,11 +443,7 @@ absl::Status Scope::Finish(const std::vector<Val>& results, const std::vector<st
     if (stage.graph != nullptr) stage.graph->RemoveDeadNodes();
   LATHE_RETURN_IF_ERROR(BindSymbols());
   staged_->name = name_;
-  staged_->num_slots = static_cast<int>(slots_.size());
-  staged_->inputs = inputs_;
-  staged_->input_names = input_names_;
-  for (SlotId slot : inputs_)
-    staged_->input_types.push_back(slots_[static_cast<size_t>(slot)].type);
+  if (parent_ == nullptr) SetInputs({});  // a body's are known when all bodies are
   staged_->output_names = names;
   for (const ir::Stage& stage : stages_) {
     if (stage.graph == nullptr || !stage.outputs.empty()) staged_->stages.push_back(stage);

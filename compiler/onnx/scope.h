@@ -61,7 +61,6 @@ class Scope {
   ir::Builder& builder() { return *builder_; }
   int stage() const { return static_cast<int>(stages_.size()) - 1; }
   bool is_single_graph() const { return stages_.size() == 1; }
-  Scope* parent() const { return parent_; }
   dim::DimContext* dims() const { return dims_.get(); }
 
   // An input of the program, or of the body in the order of the stage that runs it.
@@ -92,8 +91,6 @@ class Scope {
   // After Finish, and for a body after AppendStage.
   std::shared_ptr<const ir::Staged> staged() const { return staged_; }
   std::unique_ptr<ir::Graph> ReleaseGraph();  // of a single graph
-  // Values of the parent that the body takes behind its own inputs.
-  const std::vector<Val>& captures() const { return captures_; }
 
  private:
   struct Slot {
@@ -105,7 +102,11 @@ class Scope {
   // The slot that holds the value, an output of its graph if need be.
   absl::StatusOr<ir::SlotId> SlotOf(const Val& v);
   // The slot of this scope for a value of a scope around it.
-  absl::StatusOr<ir::SlotId> Capture(const Val& v);
+  ir::SlotId Capture(const Val& v);
+  // The slot that a capture has, or kNoSlot.
+  ir::SlotId CapturedSlot(const Val& v) const;
+  // What a caller fills: the inputs, then these captures.
+  void SetInputs(const std::vector<Val>& shared);
   absl::StatusOr<ir::ValueId> InputFromSlot(ir::SlotId slot, int stage);
   // The elements of a small integer value as dims of the current graph's symbols.
   absl::StatusOr<ir::ValueId> FromDims(const std::vector<Dim>& dims, const ir::ValueType& type);
@@ -122,13 +123,17 @@ class Scope {
   std::deque<Slot> slots_;
   std::vector<ir::SlotId> inputs_;
   std::vector<std::string> input_names_;
-  std::vector<Val> captures_;
+  // Values of scopes around that the body takes behind its own inputs, in the order of their use.
+  struct Captured {
+    Val value;
+    ir::SlotId slot;
+  };
+  std::vector<Captured> captures_;
   std::optional<ir::Builder> builder_;
   std::map<std::pair<int, ir::ValueId>, ir::SlotId> exports_;
   std::map<std::pair<int, ir::SlotId>, ir::ValueId> imports_;
   std::map<std::pair<int, std::pair<const void*, ir::ValueId>>, ir::ValueId> constants_;
   std::vector<std::shared_ptr<const Tensor>> kept_;  // whose addresses are keys of constants_
-  std::map<std::pair<const Scope*, std::pair<int, int64_t>>, ir::SlotId> captured_;
   absl::flat_hash_map<dim::SymbolId, ir::SlotId> size_slots_;
   std::shared_ptr<ir::Staged> staged_;
 };

@@ -1,5 +1,6 @@
 #include "compiler/passes/evaluate.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "ir/evaluate.h"
@@ -19,6 +20,16 @@ std::optional<Tensor> EvaluateNode(const ir::Graph& graph, const ir::Node& n,
   absl::StatusOr<Tensor> result = ir::EvaluateOp(c);
   if (!result.ok() || !result->ok()) return std::nullopt;
   return *std::move(result);
+}
+
+bool HasConstantDims(const ir::Node& n) {
+  const auto constant = [](const std::vector<Dim>& dims) {
+    return std::all_of(dims.begin(), dims.end(), [](Dim d) { return d.is_constant(); });
+  };
+  const ir::Attrs& a = n.attrs;
+  return constant(n.type.shape) && (!a.shape || constant(*a.shape)) && constant(a.starts) &&
+         constant(a.limits) && constant(a.low) && constant(a.high) && constant(a.sizes) &&
+         (!a.dim || a.dim->is_constant());
 }
 
 }  // namespace lathe::compiler

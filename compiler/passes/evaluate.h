@@ -12,4 +12,7 @@ namespace lathe::compiler {
 std::optional<Tensor> EvaluateNode(const ir::Graph& graph, const ir::Node& n,
                                    const std::vector<Tensor>& operands);
 
+// Whether type and attributes hold constant dims only, as EvaluateNode wants it.
+bool HasConstantDims(const ir::Node& n);
+
 }  // namespace lathe::compiler

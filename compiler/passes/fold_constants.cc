@@ -34,13 +34,9 @@ bool Constant(const std::vector<Dim>& dims) {
 // Whether the node could be evaluated without any symbol, its operands given.
 bool IsClosed(const Node& n) {
   if (n.op == Op::k_constant || n.op == Op::k_iota) return false;
-  const ir::Attrs& a = n.attrs;
   if (n.op == Op::k_random) return Constant(n.type.shape);  // seeded weights are constants
-  if (n.op == Op::k_size) return a.dim->is_constant();
-  return !n.operands.empty() && ir::Info(n.op).evaluate != nullptr && Constant(n.type.shape) &&
-         (!a.shape || Constant(*a.shape)) && Constant(a.starts) && Constant(a.limits) &&
-         Constant(a.low) && Constant(a.high) && Constant(a.sizes) &&
-         (!a.dim || a.dim->is_constant());
+  if (n.op == Op::k_size) return n.attrs.dim->is_constant();
+  return !n.operands.empty() && ir::Info(n.op).evaluate != nullptr && HasConstantDims(n);
 }
 
 // Elements of a shape of constants, or nothing if they overflow.
