@@ -35,7 +35,7 @@ void DropForeignFacts(ir::Graph& graph) {
 }
 
 absl::Status InGraph(const ir::Graph& graph, const absl::Status& status) {
-  return ir::WithMessage(status, absl::StrCat("graph '", graph.name, "': ", status.message()));
+  return ir::WithPrefix(status, absl::StrCat("graph '", graph.name, "'"));
 }
 
 // Gives each graph a name: its own, or that of its stage.

@@ -63,7 +63,20 @@ std::string Text(const std::vector<T>& list) {
       "[", absl::StrJoin(list, ", ", [](std::string* out, const T& v) { *out += Text(v); }), "]");
 }
 
-// Whether a member is set, and its text, by the member's type.
+// Whether a member is set, by its type.
+template <typename T>
+bool IsSet(const std::optional<T>& v) {
+  return v.has_value();
+}
+template <typename T>
+bool IsSet(const std::vector<T>& v) {
+  return !v.empty();
+}
+bool IsSet(const std::string& v) { return !v.empty(); }
+bool IsSet(bool v) { return v; }
+bool IsSet(const Tensor&) { return false; }
+
+// Whether a member is to be printed, and its text, by its type.
 template <typename T>
 std::optional<std::string> Print(const std::optional<T>& v, bool) {
   if (!v.has_value()) return std::nullopt;
@@ -140,6 +153,15 @@ void AppendElements(const Tensor& t, std::string* out) {
 
 absl::Span<const AttrField> AllAttrFields() { return kFields; }
 
+bool IsSet(const AttrField& field, const Attrs& attrs) {
+  return std::visit([&](auto member) { return IsSet(attrs.*member); }, field.member);
+}
+
+bool IsList(const AttrField& field) {
+  return std::holds_alternative<std::vector<int64_t> Attrs::*>(field.member) ||
+         std::holds_alternative<std::vector<Dim> Attrs::*>(field.member);
+}
+
 const AttrField* FindAttrField(std::string_view name) {
   for (const AttrField& f : kFields) {
     if (f.name == name) return &f;
@@ -157,9 +179,13 @@ std::string NumberText(double value) {
   return out;
 }
 
+std::string TypeText(const Tensor& tensor) {
+  return absl::StrCat(Name(tensor.dtype()), "[", absl::StrJoin(tensor.shape(), ", "), "]");
+}
+
 std::string TensorText(const Tensor& tensor) {
   const Tensor t = tensor.Contiguous();
-  std::string out = absl::StrCat(Name(t.dtype()), "[", absl::StrJoin(t.shape(), ", "), "]{");
+  std::string out = TypeText(t) + "{";
   VisitDType(t.dtype(), [&](auto type) { AppendElements<decltype(type)>(t, &out); });
   return out += "}";
 }

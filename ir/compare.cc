@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "ir/attr_text.h"
 #include "ir/reference/common.h"
 #include "ir/visit_dtype.h"
 
@@ -22,10 +23,6 @@ bool Same(T a, T b) {
 
 // Bools are compared as bytes: one that is neither 0 nor 1 differs.
 DType AsStored(DType t) { return t == DType::kBool ? DType::kU8 : t; }
-
-std::string TypeText(const Tensor& t) {
-  return absl::StrCat(Name(t.dtype()), "[", absl::StrJoin(t.shape(), ", "), "]");
-}
 
 Tensor ToF64(const Tensor& t) {
   Tensor wide(DType::kF64, t.shape());

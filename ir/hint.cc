@@ -66,4 +66,8 @@ absl::Status WithMessage(const absl::Status& status, const std::string& message)
   return result;
 }
 
+absl::Status WithPrefix(const absl::Status& status, const std::string& prefix) {
+  return WithMessage(status, absl::StrCat(prefix, ": ", status.message()));
+}
+
 }  // namespace lathe::ir

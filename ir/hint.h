@@ -37,5 +37,7 @@ absl::Status WithFirstHint(const absl::Status& status, const Hint& hint);
 std::vector<Hint> HintsOf(const absl::Status& status);
 // `status` with another message; the hints stay.
 absl::Status WithMessage(const absl::Status& status, const std::string& message);
+// `status` with "prefix: " in front of its message; the hints stay.
+absl::Status WithPrefix(const absl::Status& status, const std::string& prefix);
 
 }  // namespace lathe::ir

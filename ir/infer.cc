@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "ir/attr_text.h"
 #include "ir/branch_facts.h"
 #include "ir/hint.h"
 #include "ir/shape_rules.h"
@@ -104,9 +105,8 @@ absl::Status CheckAttrs(const InferContext& c) {
   }
   for (const AttrSpec& spec : info.attrs) {
     // Lists may rightly be empty at rank 0; the shape rule checks their length.
-    const bool is_list = spec.name == "axes" || spec.name == "starts" || spec.name == "limits" ||
-                         spec.name == "steps" || spec.name == "low" || spec.name == "high" ||
-                         spec.name == "sizes" || spec.name == "dilations";
+    const AttrField* const field = FindAttrField(spec.name);
+    const bool is_list = field != nullptr && IsList(*field);
     if (!spec.required || is_list || std::find(set.begin(), set.end(), spec.name) != set.end())
       continue;
     const absl::Status error = c.Error(
@@ -208,14 +208,8 @@ Side SideOf(const Graph& graph, const Side* outer, const Claim& claim, bool then
 }
 
 absl::Status CheckAttrDims(const InferContext& c) {
-  const Attrs& a = c.node->attrs;
   std::vector<Dim> dims;
-  for (const std::optional<Shape>* shape : {&a.shape, &a.elements, &a.offsets})
-    if (*shape) dims.insert(dims.end(), (*shape)->begin(), (*shape)->end());
-  for (const std::vector<Dim>* list : {&a.starts, &a.limits, &a.low, &a.high, &a.sizes})
-    dims.insert(dims.end(), list->begin(), list->end());
-  if (a.dim) dims.push_back(*a.dim);
-  if (a.claim) dims.insert(dims.end(), {a.claim->lhs, a.claim->rhs});
+  ForEachDim(c.node->attrs, [&](Dim d) { dims.push_back(d); });
   for (Dim d : dims) {
     if (!d.ok()) return ErrorAt(*c.node, absl::StatusCode::kOutOfRange, Text(d.status()));
     dim::DimContext* context = dim::ContextOf(d);
@@ -227,39 +221,8 @@ absl::Status CheckAttrDims(const InferContext& c) {
 
 std::vector<std::string_view> SetAttrs(const Attrs& a) {
   std::vector<std::string_view> names;
-  const auto add = [&](bool is_set, std::string_view name) {
-    if (is_set) names.push_back(name);
-  };
-  add(a.axis.has_value(), "axis");
-  add(!a.axes.empty(), "axes");
-  add(a.shape.has_value(), "shape");
-  add(!a.starts.empty(), "starts");
-  add(!a.limits.empty(), "limits");
-  add(!a.steps.empty(), "steps");
-  add(!a.low.empty(), "low");
-  add(!a.high.empty(), "high");
-  add(!a.sizes.empty(), "sizes");
-  add(!a.dilations.empty(), "dilations");
-  add(a.dim.has_value(), "dim");
-  add(a.claim.has_value(), "claim");
-  add(a.dtype.has_value(), "dtype");
-  add(a.value.has_value(), "value");
-  add(a.epsilon.has_value(), "epsilon");
-  add(a.scale.has_value(), "scale");
-  add(a.seed.has_value(), "seed");
-  add(!a.distribution.empty(), "distribution");
-  add(!a.reduction.empty(), "reduction");
-  add(a.keep_dims, "keep_dims");
-  add(a.descending, "descending");
-  add(a.exclusive, "exclusive");
-  add(a.reverse, "reverse");
-  add(a.unchecked, "unchecked");
-  add(a.last, "last");
-  add(a.causal, "causal");
-  add(a.empty_row_nan, "empty_row_nan");
-  add(!a.name.empty(), "name");
-  add(a.elements.has_value(), "elements");
-  add(a.offsets.has_value(), "offsets");
+  for (const AttrField& field : AllAttrFields())
+    if (IsSet(field, a)) names.push_back(field.name);
   return names;
 }
 

@@ -110,12 +110,7 @@ class Printer {
     for (const ValueId v : block.nodes) {
       const Node& n = graph_.node(v);
       AddSymbols(n.type.shape);
-      const Attrs& a = n.attrs;
-      for (const auto* shape : {&a.shape, &a.elements, &a.offsets})
-        if (shape->has_value()) AddSymbols(**shape);
-      if (a.dim.has_value()) AddSymbols(*a.dim);
-      if (a.claim.has_value()) AddSymbols(Shape{a.claim->lhs, a.claim->rhs});
-      for (const auto* list : {&a.starts, &a.limits, &a.low, &a.high, &a.sizes}) AddSymbols(*list);
+      ForEachDim(n.attrs, [this](Dim d) { AddSymbols(d); });
       for (const Block& side : n.blocks) AddSymbols(side);
     }
   }

@@ -76,7 +76,7 @@ class Printer {
   void Print(const Staged& program, size_t i, int depth) {
     const Stage& stage = program.stages[i];
     const int indent = 2 * depth;
-    std::string line = absl::StrCat(StageText(program, i));
+    std::string line = StageText(program, i);
     if (stage.kind == Stage::Kind::kIf) absl::StrAppend(&line, " s", stage.condition);
     if (stage.trips != kNoSlot) absl::StrAppend(&line, " trips s", stage.trips);
     if (stage.kind == Stage::Kind::kLoop && stage.condition != kNoSlot)

@@ -7,7 +7,7 @@
 // that earlier stages know travel in the same way. All graphs of a program share one DimContext,
 // and a symbol stands for one size in all of them; in the body of a loop, for one of that step.
 //
-// Who makes one: the importer of models, the tracing DSL. Who runs one: Engine::compile
+// Who makes one: the importer of models (compiler/onnx). Who runs one: Engine::compile
 // (runtime/staged_state.h), and ir/staged_interpreter.h, its oracle.
 #include <memory>
 #include <string>

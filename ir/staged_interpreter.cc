@@ -5,22 +5,14 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "ir/hint.h"
+#include "ir/input_data.h"
 #include "ir/status_macros.h"
 
 namespace lathe::ir {
 namespace {
 
 bool BoolOf(const Tensor& t) { return *t.Contiguous().data<bool>(); }
-
-int64_t IntOf(const Tensor& t) {
-  int64_t value = 0;
-  std::memcpy(&value, t.Contiguous().raw(), sizeof value);
-  return value;
-}
-
-absl::Status At(const absl::Status& status, const std::string& where) {
-  return absl::Status(status.code(), absl::StrCat(where, ": ", status.message()));
-}
 
 // All of one shape, joined along a new first axis.
 absl::StatusOr<Tensor> Stack(const std::vector<Tensor>& steps) {
@@ -62,10 +54,11 @@ class Runner {
         results = Run(*stage.bodies[BoolOf(at(stage.condition)) ? 0 : 1], std::move(taken));
       } else {
         const bool goes = stage.condition == kNoSlot || BoolOf(at(stage.condition));
-        const int64_t trips = stage.trips == kNoSlot ? INT64_MAX : IntOf(at(stage.trips));
+        const int64_t trips =
+            stage.trips == kNoSlot ? INT64_MAX : IntegerElement(at(stage.trips), 0);
         results = Loop(stage, std::move(taken), goes ? trips : 0);
       }
-      if (!results.ok()) return At(results.status(), StageText(program, i));
+      if (!results.ok()) return WithPrefix(results.status(), StageText(program, i));
       for (size_t k = 0; k < results->size(); ++k) at(stage.outputs[k]) = (*results)[k];
     }
     Tensors outputs;
@@ -84,7 +77,7 @@ class Runner {
       Tensors taken = {Tensor::Scalar<int64_t>(step)};
       taken.insert(taken.end(), values.begin(), values.end());
       absl::StatusOr<Tensors> given = Run(*stage.bodies[0], std::move(taken));
-      if (!given.ok()) return At(given.status(), absl::StrCat("step ", step));
+      if (!given.ok()) return WithPrefix(given.status(), absl::StrCat("step ", step));
       if (stage.gives_condition) goes = BoolOf(given->front());
       for (size_t i = 0; i < carried; ++i) values[i] = (*given)[first + i];
       for (size_t i = 0; i < scans.size(); ++i) scans[i].push_back((*given)[first + carried + i]);

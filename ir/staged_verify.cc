@@ -1,5 +1,7 @@
 // The verifier of programs in stages. A body is looked at once, however many stages share it: what
 // it takes is said by its own input_types.
+#include <algorithm>
+#include <memory>
 #include <optional>
 #include <utility>
 

@@ -63,10 +63,6 @@ template <typename T>
 inline constexpr bool kIsReal = std::is_floating_point_v<T> || kIsNarrowFloat<T>;
 
 template <typename T>
-using BitsOf = std::conditional_t<sizeof(T) == 2, uint16_t,
-                                  std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>>;
-
-template <typename T>
 T Negated(T v) {
   return std::bit_cast<T>(
       static_cast<BitsOf<T>>(std::bit_cast<BitsOf<T>>(v) ^ BitsOf<T>{1} << (8 * sizeof(T) - 1)));

@@ -1,5 +1,7 @@
 #include "ir/used_symbols.h"
 
+#include "ir/attr_text.h"
+
 namespace lathe::ir {
 
 std::vector<bool> UsedSymbols(const Graph& graph) {
@@ -17,18 +19,7 @@ std::vector<bool> UsedSymbols(const Graph& graph) {
     for (ValueId v : block->nodes) {
       const Node& n = graph.node(v);
       use_all(n.type.shape);
-      for (const auto* shape : {&n.attrs.shape, &n.attrs.elements, &n.attrs.offsets})
-        if (*shape) use_all(**shape);
-      use_all(n.attrs.starts);
-      use_all(n.attrs.limits);
-      use_all(n.attrs.low);
-      use_all(n.attrs.high);
-      use_all(n.attrs.sizes);
-      if (n.attrs.dim) use(*n.attrs.dim);
-      if (n.attrs.claim) {
-        use(n.attrs.claim->lhs);
-        use(n.attrs.claim->rhs);
-      }
+      ForEachDim(n.attrs, use);
       for (const Block& inner : n.blocks) blocks.push_back(&inner);
     }
   }

@@ -50,6 +50,13 @@ auto VisitDType(DType t, Fn&& fn) {
 template <typename T>
 inline constexpr bool kIsNarrowFloat = std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>;
 
+// The unsigned integer of T's width.
+template <typename T>
+using BitsOf =
+    std::conditional_t<sizeof(T) == 1, uint8_t,
+                       std::conditional_t<sizeof(T) == 2, uint16_t,
+                                          std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>>>;
+
 // Whether `value` is an element of the integer type `t`; of other types it always is.
 inline bool FitsInt(DType t, int64_t value) {
   return VisitDType(t, [&](auto type) {

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "ir/attr_text.h"
 #include "ir/builder.h"
 #include "ir/status_macros.h"
 
@@ -20,19 +21,7 @@ using ir::ValueId;
 template <typename Use>
 void ForEachDim(const Graph& graph, const Node& n, const Use& use) {
   for (Dim d : n.type.shape) use(d);
-  for (const auto* shape : {&n.attrs.shape, &n.attrs.elements, &n.attrs.offsets}) {
-    if (!*shape) continue;
-    for (Dim d : **shape) use(d);
-  }
-  for (const auto* list :
-       {&n.attrs.starts, &n.attrs.limits, &n.attrs.low, &n.attrs.high, &n.attrs.sizes}) {
-    for (Dim d : *list) use(d);
-  }
-  if (n.attrs.dim) use(*n.attrs.dim);
-  if (n.attrs.claim) {
-    use(n.attrs.claim->lhs);
-    use(n.attrs.claim->rhs);
-  }
+  ir::ForEachDim(n.attrs, use);
   for (const Block& block : n.blocks) {
     for (ValueId v : block.nodes) ForEachDim(graph, graph.node(v), use);
   }
@@ -158,10 +147,7 @@ class Extractor {
     std::vector<ValueId> operands;
     for (ValueId v : n.operands) operands.push_back(copies_[v]);
     ir::Attrs attrs = n.attrs;
-    if (attrs.shape) attrs.shape = Copy(*attrs.shape);
-    for (auto* list : {&attrs.starts, &attrs.limits, &attrs.low, &attrs.high, &attrs.sizes})
-      *list = Copy(*list);
-    if (attrs.dim) attrs.dim = Copy(*attrs.dim);
+    ir::ForEachDim(attrs, [this](Dim& d) { d = Copy(d); });
     return builder_.Create(n.op, std::move(operands), std::move(attrs));
   }
 

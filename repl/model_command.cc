@@ -11,6 +11,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "compiler/io/npz.h"
+#include "ir/attr_text.h"
 #include "ir/dim/facts.h"
 #include "ir/graph.h"
 #include "ir/staged.h"
@@ -50,10 +51,6 @@ absl::Status ReadOpen(const std::string& value, ModelArguments* a) {
   }
   a->open[{value.substr(0, colon), axis}] = value.substr(equals + 1);
   return absl::OkStatus();
-}
-
-std::string TypeText(const Tensor& t) {
-  return absl::StrCat(Name(t.dtype()), "[", absl::StrJoin(t.shape(), ", "), "]");
 }
 
 // The types of the program's inputs, by the model's names.
@@ -159,7 +156,8 @@ class Command {
       named[model.outputs[i]] = t;
       json["outputs"].push_back(
           {{"name", model.outputs[i]}, {"dtype", Name(t.dtype())}, {"shape", t.shape()}});
-      if (!a_.json) std::fprintf(out_, "%s: %s\n", model.outputs[i].c_str(), TypeText(t).c_str());
+      if (!a_.json)
+        std::fprintf(out_, "%s: %s\n", model.outputs[i].c_str(), ir::TypeText(t).c_str());
     }
     const int64_t stalls = engine.counters().compiles_in_calls;
     json["load_seconds"] = load_seconds;

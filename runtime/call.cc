@@ -38,10 +38,6 @@ inline AddressRange ContiguousRange(const Tensor& t, uint64_t count) {
   return {begin, begin + count * static_cast<uint64_t>(SizeOf(t.dtype()))};
 }
 
-inline bool Overlap(const AddressRange& a, const AddressRange& b) {
-  return (a.begin < b.end) & (b.begin < a.end);
-}
-
 inline uint64_t Differ(int64_t a, int64_t b) {
   return static_cast<uint64_t>(a) ^ static_cast<uint64_t>(b);
 }

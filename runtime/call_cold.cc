@@ -1,6 +1,4 @@
 // The cold side of the call path: errors in words, growing the arena, packing strided inputs.
-#include <limits>
-
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "ir/status_macros.h"
@@ -10,8 +8,6 @@
 namespace lathe::rt {
 namespace {
 
-constexpr int64_t kTooMany = std::numeric_limits<int64_t>::max();
-
 std::string TypeText(DType dtype, absl::Span<const int64_t> shape) {
   return absl::StrCat(Name(dtype), "[", absl::StrJoin(shape, ", "), "]");
 }
@@ -20,19 +16,6 @@ std::string Wanted(const OutputSpec& spec, const ContextState& context) {
   std::vector<int64_t> shape;
   for (int32_t slot : spec.shape_slots) shape.push_back(context.slots[static_cast<size_t>(slot)]);
   return TypeText(spec.dtype, shape);
-}
-
-int64_t SaturatingAdd(int64_t a, int64_t b) {
-  int64_t sum = 0;
-  return __builtin_add_overflow(a, b, &sum) ? kTooMany : sum;
-}
-
-int64_t RoundUp(int64_t bytes) {
-  return SaturatingAdd(bytes, kArenaAlignment - 1) / kArenaAlignment * kArenaAlignment;
-}
-
-bool Overlap(const AddressRange& a, const AddressRange& b) {
-  return a.begin < b.end && b.begin < a.end;
 }
 
 }  // namespace
@@ -113,7 +96,7 @@ absl::Status FunctionState::PackInputs(absl::Span<const Tensor> inputs,
                                        ContextState& context) const {
   int64_t total = 0;
   for (const Tensor& t : inputs) {
-    if (!t.is_contiguous()) total = SaturatingAdd(total, RoundUp(t.num_bytes()));
+    if (!t.is_contiguous()) total = SaturatingAdd(total, AlignedBytes(t.num_bytes()));
   }
   if (total == 0) return absl::OkStatus();
   LATHE_RETURN_IF_ERROR(Grow(context, total, /*counts=*/true));
@@ -124,7 +107,7 @@ absl::Status FunctionState::PackInputs(absl::Span<const Tensor> inputs,
     Pack(inputs[i], to);
     context.pointers[static_cast<size_t>(context.plan().first_input) + i] = to;
     copied += inputs[i].num_bytes();
-    to += RoundUp(inputs[i].num_bytes());
+    to += AlignedBytes(inputs[i].num_bytes());
   }
   engine_->packed_input_bytes.fetch_add(copied, std::memory_order_relaxed);
   return absl::OkStatus();
@@ -149,7 +132,7 @@ absl::StatusOr<std::vector<Tensor>> FunctionState::AllocateOutputs(
       bytes *= static_cast<uint64_t>(shape.back());
     }
     LATHE_ASSIGN_OR_RETURN(std::shared_ptr<void> block,
-                           engine_->allocator.Allocate(RoundUp(static_cast<int64_t>(bytes))));
+                           engine_->allocator.Allocate(AlignedBytes(static_cast<int64_t>(bytes))));
     outputs.push_back(Tensor::Own(std::move(block), spec.dtype, std::move(shape)));
   }
   return outputs;

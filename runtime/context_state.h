@@ -18,12 +18,17 @@ struct Block {
   int64_t bytes = 0;
   // At least `wanted` bytes. The old block goes first, so that the two never count together.
   absl::Status Grow(int64_t wanted, Allocator& allocator);
+  // Writes to every page, so that no call is the first to do it.
+  void Touch() const;
 };
 
 struct AddressRange {
   const char* begin = nullptr;  // both null for a tensor without elements
   const char* end = nullptr;
 };
+inline bool Overlap(const AddressRange& a, const AddressRange& b) {
+  return (a.begin < b.end) & (b.begin < a.end);
+}
 
 class ContextState {
  public:

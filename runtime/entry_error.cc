@@ -3,6 +3,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "ir/attr_text.h"
 #include "ir/hint.h"
 #include "ir/input_data.h"
 #include "ir/nearest.h"
@@ -15,10 +16,6 @@ namespace {
 // Whether a claim says by itself what is wrong.
 bool IsReadable(const std::string& claim) {
   return claim.size() <= 48 && std::count(claim.begin(), claim.end(), '*') <= 3;
-}
-
-std::string TypeText(const Tensor& t) {
-  return absl::StrCat(Name(t.dtype()), "[", absl::StrJoin(t.shape(), ", "), "]");
 }
 
 using ir::Hint;
@@ -59,13 +56,13 @@ absl::Status TypeError(const EntryPlan::InputSpec& spec, const Tensor& t) {
         absl::StrCat("input ", spec.name, " is an invalid tensor, wanted ", spec.text));
   }
   if (t.dtype() != spec.dtype) {
-    return absl::InvalidArgumentError(absl::StrCat("input ", spec.name, ": found ", TypeText(t),
+    return absl::InvalidArgumentError(absl::StrCat("input ", spec.name, ": found ", ir::TypeText(t),
                                                    ", wanted type ", Name(spec.dtype), " (",
                                                    spec.text, ")"));
   }
   if (t.shape().size() != spec.shape.size()) {
     return absl::InvalidArgumentError(absl::StrCat("input ", spec.name, ": found rank ", t.rank(),
-                                                   " (", TypeText(t), "), wanted rank ",
+                                                   " (", ir::TypeText(t), "), wanted rank ",
                                                    spec.shape.size(), " (", spec.text, ")"));
   }
   return absl::OkStatus();
@@ -308,7 +305,7 @@ absl::Status EntryPlan::ReadData(absl::Span<const Tensor> given, int64_t* values
 absl::Status EntryPlan::OffsetsFault(const Offsets& o, const Tensor& t,
                                      const std::string& fault) const {
   return absl::InvalidArgumentError(absl::StrCat(
-      "input ", inputs[static_cast<size_t>(o.input)].name, " (", TypeText(t), "): ", fault));
+      "input ", inputs[static_cast<size_t>(o.input)].name, " (", ir::TypeText(t), "): ", fault));
 }
 
 std::string EntryPlan::SizeText(const Offsets::Size& size, const int64_t* values) const {
@@ -328,8 +325,8 @@ absl::Status EntryPlan::InputError(absl::Span<const Tensor> given) const {
     absl::Status type = TypeError(inputs[i], given[i]);
     if (!type.ok()) return WithInput(type, inputs[i].name, admitted.TypeOf(given, i));
     if (given[i].raw() == nullptr && given[i].num_elements() != 0) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("input ", inputs[i].name, ": ", TypeText(given[i]), " has a null pointer"));
+      return absl::InvalidArgumentError(absl::StrCat(
+          "input ", inputs[i].name, ": ", ir::TypeText(given[i]), " has a null pointer"));
     }
   }
   for (const StaticAxis& a : static_axes) {

@@ -254,10 +254,7 @@ absl::Status FunctionState::Reserve(ContextState& context, const Sizes& sizes) {
   LATHE_ASSIGN_OR_RETURN(std::vector<int64_t> symbols, SymbolValues(sizes));
   LATHE_RETURN_IF_ERROR(ResolveSizes(context, symbols));
   LATHE_RETURN_IF_ERROR(Grow(context, 0, /*counts=*/false));
-  constexpr int64_t kPage = 4096;
-  for (int64_t at = 0; at < context.arena.bytes; at += kPage) {
-    *static_cast<volatile char*>(context.arena.data + at) = 0;
-  }
+  context.arena.Touch();
   return absl::OkStatus();
 }
 

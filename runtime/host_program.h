@@ -17,6 +17,16 @@ namespace lathe::rt {
 
 inline constexpr int64_t kArenaAlignment = 64;
 
+// A sum beyond 64 bits is the largest number, which no limit admits.
+inline int64_t SaturatingAdd(int64_t a, int64_t b) {
+  int64_t sum = 0;
+  return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;
+}
+// What a value of that many bytes takes of an arena.
+inline int64_t AlignedBytes(int64_t bytes) {
+  return SaturatingAdd(bytes, kArenaAlignment - 1) / kArenaAlignment * kArenaAlignment;
+}
+
 enum class BufferSource : uint8_t {
   kInput,     // index: input number
   kOutput,    // index: output number

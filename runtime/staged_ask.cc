@@ -31,8 +31,7 @@ class Shapes {
       const size_t output = static_cast<size_t>(it - stage.outputs.begin());
       absl::StatusOr<Extents> found = OfOutput(program, stage, output);
       if (found.ok()) return found;
-      return ir::WithMessage(
-          found.status(), absl::StrCat(ir::StageText(program, i), ": ", found.status().message()));
+      return ir::WithPrefix(found.status(), ir::StageText(program, i));
     }
     return absl::InternalError("nothing writes the slot");
   }
@@ -135,8 +134,7 @@ absl::StatusOr<std::vector<Extents>> OutputShapes(const StagedState& state, cons
       if (found.ok()) {
         shapes.push_back(*std::move(found));
       } else {
-        failed = ir::WithMessage(found.status(), absl::StrCat("output ", program.output_names[i],
-                                                              ": ", found.status().message()));
+        failed = ir::WithPrefix(found.status(), absl::StrCat("output ", program.output_names[i]));
       }
     }
   });
@@ -205,9 +203,7 @@ absl::Status Reserve(const StagedState& state, ContextState& context, const Size
   if (engine.options.poison_values) return absl::OkStatus();  // then there is no arena
   Block& arena = state.ContextOf(context).arena;
   LATHE_RETURN_IF_ERROR(arena.Grow(peak.arena, state.engine()->allocator));
-  constexpr int64_t kPage = 4096;
-  for (int64_t at = 0; at < arena.bytes; at += kPage)
-    *static_cast<volatile char*>(arena.data + at) = 0;
+  arena.Touch();
   return absl::OkStatus();
 }
 

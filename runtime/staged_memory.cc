@@ -1,28 +1,21 @@
 #include "runtime/staged_memory.h"
 
 #include <algorithm>
-#include <cstring>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "ir/hint.h"
+#include "ir/input_data.h"
 #include "ir/status_macros.h"
 
 namespace lathe::rt {
 namespace {
 
-// Saturates: a sum beyond 64 bits is a peak that no limit admits.
-int64_t Sum(int64_t a, int64_t b) {
-  int64_t sum = 0;
-  return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;
-}
-
+// Saturates like SaturatingAdd.
 int64_t Product(int64_t a, int64_t b) {
   int64_t product = 0;
   return __builtin_mul_overflow(a, b, &product) ? INT64_MAX : product;
 }
-
-int64_t Rounded(int64_t bytes) { return Sum(bytes, kArenaAlignment - 1) & ~(kArenaAlignment - 1); }
 
 // What is known of a slot's value.
 struct Held {
@@ -55,11 +48,12 @@ class Walker {
       const std::vector<ir::SlotId>& slots = code.program->outputs;
       const bool again = std::find(slots.begin(), slots.begin() + static_cast<std::ptrdiff_t>(i),
                                    slots[i]) != slots.begin() + static_cast<std::ptrdiff_t>(i);
-      if (again || !outcome.outputs[i].own) copies = Sum(copies, outcome.outputs[i].bytes);
+      if (again || !outcome.outputs[i].own)
+        copies = SaturatingAdd(copies, outcome.outputs[i].bytes);
     }
     int64_t outputs = copies;
     for (const Held& h : outcome.outputs)
-      if (h.counted) outputs = Sum(outputs, h.bytes);
+      if (h.counted) outputs = SaturatingAdd(outputs, h.bytes);
     return StagedPeak{arena_, std::max(outcome.peak, outputs)};
   }
 
@@ -87,7 +81,7 @@ class Walker {
       LATHE_ASSIGN_OR_RETURN(const int64_t extent, MostOf(d));
       bytes = Product(bytes, extent);
     }
-    return Rounded(bytes);
+    return AlignedBytes(bytes);
   }
 
   absl::StatusOr<Outcome> Walk(int number, std::vector<Held> inputs) {
@@ -97,7 +91,7 @@ class Walker {
     int64_t live = 0;
     const auto put = [&](ir::SlotId s, const Held& h) {
       At(frame, s) = h;
-      if (h.counted) live = Sum(live, h.bytes);
+      if (h.counted) live = SaturatingAdd(live, h.bytes);
     };
     const auto drop = [&](ir::SlotId s) {
       if (At(frame, s).counted) live -= At(frame, s).bytes;
@@ -120,11 +114,8 @@ class Walker {
         given.back().own = false;
       }
       absl::StatusOr<Outcome> inner = WalkStep(step, frame, std::move(given));
-      if (!inner.ok()) {
-        return ir::WithMessage(inner.status(),
-                               absl::StrCat(step.text, ": ", inner.status().message()));
-      }
-      outcome.peak = std::max(outcome.peak, Sum(live, inner->peak));
+      if (!inner.ok()) return ir::WithPrefix(inner.status(), step.text);
+      outcome.peak = std::max(outcome.peak, SaturatingAdd(live, inner->peak));
       for (size_t i = 0; i < inner->outputs.size(); ++i)
         put(step.stage->outputs[i], inner->outputs[i]);
       outcome.peak = std::max(outcome.peak, live);
@@ -176,7 +167,7 @@ class Walker {
       LATHE_ASSIGN_OR_RETURN(h.bytes, BytesOf(f.graph().type(v)));
       h.counted = h.own = true;
       h.value = ScalarOf(f.graph(), v, sizes_);
-      outcome.peak = Sum(outcome.peak, h.bytes);
+      outcome.peak = SaturatingAdd(outcome.peak, h.bytes);
     }
     return outcome;
   }
@@ -195,7 +186,7 @@ class Walker {
     values.insert(values.end(), given.begin(), given.end());
     int64_t kept = 0;  // what every step sees stays with the loop
     for (size_t i = 0; i < given.size(); ++i) {
-      if (i >= carried && given[i].counted) kept = Sum(kept, given[i].bytes);
+      if (i >= carried && given[i].counted) kept = SaturatingAdd(kept, given[i].bytes);
       values[1 + i].counted = i < carried;
       if (i < carried) values[1 + i].value.reset();
     }
@@ -222,15 +213,16 @@ class Walker {
             "over a size, or a constant number of steps, has one");
       }
       // A step's own bytes may be rounded up, so the product is a bound.
-      const int64_t all = Rounded(Product(std::max<int64_t>(trips.value_or(0), 0), one));
+      const int64_t all = AlignedBytes(Product(std::max<int64_t>(trips.value_or(0), 0), one));
       // Doubling: the old buffer and one of twice its size.
-      scans = Sum(scans, stage.gives_condition ? Product(3, std::max(all, 4 * one)) : all);
+      scans = SaturatingAdd(
+          scans, stage.gives_condition ? Product(3, std::max(all, Product(4, one))) : all);
       outcome.outputs.push_back({.bytes = all, .counted = true, .own = true});
     }
-    outcome.peak = Sum(Sum(inner.peak, scans), kept);
+    outcome.peak = SaturatingAdd(SaturatingAdd(inner.peak, scans), kept);
     int64_t initial = 0;  // of a loop without steps
     for (const Held& h : given)
-      if (h.counted) initial = Sum(initial, h.bytes);
+      if (h.counted) initial = SaturatingAdd(initial, h.bytes);
     outcome.peak = std::max(outcome.peak, initial);
     return outcome;
   }
@@ -247,11 +239,8 @@ std::optional<int64_t> ScalarOf(const ir::Graph& graph, ir::ValueId result,
   for (;;) {
     const ir::Node& n = graph.node(result);
     if (n.type.dtype != DType::kI64) return std::nullopt;
-    if (n.op == ir::Op::k_constant && n.attrs.tensor.num_elements() == 1) {
-      int64_t value = 0;
-      std::memcpy(&value, n.attrs.tensor.raw(), sizeof value);
-      return value;
-    }
+    if (n.op == ir::Op::k_constant && n.attrs.tensor.num_elements() == 1)
+      return ir::IntegerElement(n.attrs.tensor, 0);
     if (n.op == ir::Op::k_size) {
       const int64_t most = IntervalOf(*n.attrs.dim, sizes).max;
       return most == dim::kUnboundedMax ? std::nullopt : std::optional<int64_t>(most);

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "ir/hint.h"
+#include "ir/input_data.h"
 #include "ir/status_macros.h"
 
 namespace lathe::rt {
@@ -14,16 +15,6 @@ namespace {
 
 using Tensors = std::vector<Tensor>;
 using Frame = std::vector<std::optional<Tensor>>;
-
-absl::Status At(const absl::Status& status, const std::string& where) {
-  return ir::WithMessage(status, absl::StrCat(where, ": ", status.message()));
-}
-
-int64_t IntOf(const Tensor& t) {
-  int64_t value = 0;
-  std::memcpy(&value, t.raw(), sizeof value);
-  return value;
-}
 
 bool BoolOf(const Tensor& t) { return *static_cast<const char*>(t.raw()) != 0; }
 
@@ -98,7 +89,7 @@ class Runner {
     for (ir::SlotId s : code.unused_inputs) At(frame, s).reset();
     for (const StagedCode::Step& step : code.steps) {
       absl::StatusOr<Tensors> results = RunStep(step, frame);
-      if (!results.ok()) return rt::At(results.status(), step.text);
+      if (!results.ok()) return ir::WithPrefix(results.status(), step.text);
       for (size_t i = 0; i < results->size(); ++i)
         At(frame, step.stage->outputs[i]) = std::move((*results)[i]);
       for (ir::SlotId s : step.dies) At(frame, s).reset();
@@ -116,7 +107,8 @@ class Runner {
   absl::StatusOr<Tensors> RunStep(const StagedCode::Step& step, Frame& frame) {
     const ir::Stage& stage = *step.stage;
     const bool holds = stage.condition == ir::kNoSlot || BoolOf(*At(frame, stage.condition));
-    int64_t trips = stage.trips == ir::kNoSlot ? INT64_MAX : IntOf(*At(frame, stage.trips));
+    int64_t trips =
+        stage.trips == ir::kNoSlot ? INT64_MAX : ir::IntegerElement(*At(frame, stage.trips), 0);
     Tensors inputs;
     inputs.reserve(stage.inputs.size());
     for (size_t i = 0; i < stage.inputs.size(); ++i) {
@@ -170,12 +162,12 @@ class Runner {
         }
       }
       absl::StatusOr<Tensors> given = Run(step.bodies[0], std::move(inputs));
-      if (!given.ok()) return rt::At(given.status(), absl::StrCat("step ", i));
+      if (!given.ok()) return ir::WithPrefix(given.status(), absl::StrCat("step ", i));
       if (stage.gives_condition) goes = BoolOf(given->front());
       for (size_t v = 0; v < carried; ++v) values[v] = std::move((*given)[first + v]);
       for (size_t s = 0; s < scans.size(); ++s) {
         absl::Status appended = scans[s].Append((*given)[first + carried + s]);
-        if (!appended.ok()) return rt::At(appended, absl::StrCat("step ", i));
+        if (!appended.ok()) return ir::WithPrefix(appended, absl::StrCat("step ", i));
       }
     }
     values.resize(carried);
@@ -212,8 +204,7 @@ absl::StatusOr<std::shared_ptr<void>> AllocateValue(EngineState& engine, int64_t
         absl::StrCat("a value of ", bytes,
                      " bytes is more than max_arena_bytes = ", engine.options.max_arena_bytes));
   }
-  return engine.allocator.Allocate((bytes + kArenaAlignment - 1) / kArenaAlignment *
-                                   kArenaAlignment);
+  return engine.allocator.Allocate(AlignedBytes(bytes));
 }
 
 }  // namespace lathe::rt

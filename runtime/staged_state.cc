@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "ir/attr_text.h"
 #include "ir/status_macros.h"
 #include "runtime/control_word.h"
 #include "runtime/pack.h"
@@ -31,14 +32,6 @@ std::vector<int> LastUses(const ir::Staged& program) {
   }
   for (ir::SlotId s : program.outputs) use(s, program.stages.size());
   return last;
-}
-
-bool Overlap(const AddressRange& a, const AddressRange& b) {
-  return a.begin < b.end && b.begin < a.end;
-}
-
-std::string TypeText(const Tensor& t) {
-  return absl::StrCat(Name(t.dtype()), "[", absl::StrJoin(t.shape(), ", "), "]");
 }
 
 }  // namespace
@@ -290,8 +283,8 @@ absl::Status StagedState::CallInto(absl::Span<const Tensor> inputs,
   for (size_t i = 0; i < found.size(); ++i) {
     if (found[i].dtype() != outputs[i].dtype() || found[i].shape() != outputs[i].shape()) {
       return absl::InvalidArgumentError(absl::StrCat("output ", program().output_names[i],
-                                                     ": found ", TypeText(outputs[i]), ", wanted ",
-                                                     TypeText(found[i])));
+                                                     ": found ", ir::TypeText(outputs[i]),
+                                                     ", wanted ", ir::TypeText(found[i])));
     }
   }
   for (size_t i = 0; i < found.size(); ++i) {

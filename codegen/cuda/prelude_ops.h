@@ -7,70 +7,25 @@ struct lathe_type<bool> {
   static constexpr bool is_float = false, is_narrow = false;
 };
 // Of an integer: `word` is the unsigned type of its width, `bits` that in which it is computed.
-template <>
-struct lathe_type<lathe_i8> {
-  using word = unsigned char;
-  using bits = unsigned;
-  static constexpr bool is_float = false, is_narrow = false, is_signed = true;
-  static constexpr bits width = 8;
-  static constexpr lathe_i8 least = -127 - 1, greatest = 127;
-};
-template <>
-struct lathe_type<lathe_i16> {
-  using word = unsigned short;
-  using bits = unsigned;
-  static constexpr bool is_float = false, is_narrow = false, is_signed = true;
-  static constexpr bits width = 16;
-  static constexpr lathe_i16 least = -32767 - 1, greatest = 32767;
-};
-template <>
-struct lathe_type<lathe_i32> {
-  using word = unsigned;
-  using bits = unsigned;
-  static constexpr bool is_float = false, is_narrow = false, is_signed = true;
-  static constexpr bits width = 32;
-  static constexpr lathe_i32 least = -2147483647 - 1, greatest = 2147483647;
-};
-template <>
-struct lathe_type<lathe_i64> {
-  using word = unsigned long long;
-  using bits = unsigned long long;
-  static constexpr bool is_float = false, is_narrow = false, is_signed = true;
-  static constexpr bits width = 64;
-  static constexpr lathe_i64 least = -9223372036854775807ll - 1, greatest = 9223372036854775807ll;
-};
-template <>
-struct lathe_type<lathe_u8> {
-  using word = unsigned char;
-  using bits = unsigned;
-  static constexpr bool is_float = false, is_narrow = false, is_signed = false;
-  static constexpr bits width = 8;
-  static constexpr lathe_u8 least = 0, greatest = 255;
-};
-template <>
-struct lathe_type<lathe_u16> {
-  using word = unsigned short;
-  using bits = unsigned;
-  static constexpr bool is_float = false, is_narrow = false, is_signed = false;
-  static constexpr bits width = 16;
-  static constexpr lathe_u16 least = 0, greatest = 65535;
-};
-template <>
-struct lathe_type<lathe_u32> {
-  using word = unsigned;
-  using bits = unsigned;
-  static constexpr bool is_float = false, is_narrow = false, is_signed = false;
-  static constexpr bits width = 32;
-  static constexpr lathe_u32 least = 0, greatest = 0xffffffffu;
-};
-template <>
-struct lathe_type<lathe_u64> {
-  using word = unsigned long long;
-  using bits = unsigned long long;
-  static constexpr bool is_float = false, is_narrow = false, is_signed = false;
-  static constexpr bits width = 64;
-  static constexpr lathe_u64 least = 0, greatest = 0xffffffffffffffffull;
-};
+#define LATHE_INTEGER(name, unsigned_word, computed, has_sign, word_width, lowest, highest) \
+  template <>                                                                               \
+  struct lathe_type<lathe_##name> {                                                         \
+    using word = unsigned_word;                                                             \
+    using bits = computed;                                                                  \
+    static constexpr bool is_float = false, is_narrow = false, is_signed = has_sign;        \
+    static constexpr bits width = word_width;                                               \
+    static constexpr lathe_##name least = lowest, greatest = highest;                       \
+  };
+LATHE_INTEGER(i8, unsigned char, unsigned, true, 8, -127 - 1, 127)
+LATHE_INTEGER(i16, unsigned short, unsigned, true, 16, -32767 - 1, 32767)
+LATHE_INTEGER(i32, unsigned, unsigned, true, 32, -2147483647 - 1, 2147483647)
+LATHE_INTEGER(i64, unsigned long long, unsigned long long, true, 64, -9223372036854775807ll - 1,
+              9223372036854775807ll)
+LATHE_INTEGER(u8, unsigned char, unsigned, false, 8, 0, 255)
+LATHE_INTEGER(u16, unsigned short, unsigned, false, 16, 0, 65535)
+LATHE_INTEGER(u32, unsigned, unsigned, false, 32, 0, 0xffffffffu)
+LATHE_INTEGER(u64, unsigned long long, unsigned long long, false, 64, 0, 0xffffffffffffffffull)
+#undef LATHE_INTEGER
 // Narrow floats are bits that are moved and converted.
 struct lathe_f16 {
   unsigned short bits;
@@ -356,38 +311,6 @@ LATHE_FN bool lathe_cast_bool(From a) {
   }
 }
 template <class From>
-LATHE_FN lathe_i8 lathe_cast_i8(From a) {
-  return lathe_cast_any<lathe_i8>(a);
-}
-template <class From>
-LATHE_FN lathe_i16 lathe_cast_i16(From a) {
-  return lathe_cast_any<lathe_i16>(a);
-}
-template <class From>
-LATHE_FN lathe_i32 lathe_cast_i32(From a) {
-  return lathe_cast_any<lathe_i32>(a);
-}
-template <class From>
-LATHE_FN lathe_i64 lathe_cast_i64(From a) {
-  return lathe_cast_any<lathe_i64>(a);
-}
-template <class From>
-LATHE_FN lathe_u8 lathe_cast_u8(From a) {
-  return lathe_cast_any<lathe_u8>(a);
-}
-template <class From>
-LATHE_FN lathe_u16 lathe_cast_u16(From a) {
-  return lathe_cast_any<lathe_u16>(a);
-}
-template <class From>
-LATHE_FN lathe_u32 lathe_cast_u32(From a) {
-  return lathe_cast_any<lathe_u32>(a);
-}
-template <class From>
-LATHE_FN lathe_u64 lathe_cast_u64(From a) {
-  return lathe_cast_any<lathe_u64>(a);
-}
-template <class From>
 LATHE_FN float lathe_cast_f32(From a) {
   return lathe_cast_any<float>(a);
 }
@@ -396,19 +319,7 @@ LATHE_FN double lathe_cast_f64(From a) {
   return lathe_cast_any<double>(a);
 }
 
-LATHE_FN bool lathe_bitcast_bool(bool a) { return a; }
-LATHE_FN float lathe_bitcast_f32(float a) { return a; }
-template <class From>
-LATHE_FN float lathe_bitcast_f32(From a) {
-  return lathe_of_bits_f32((unsigned)a);
-}
-LATHE_FN double lathe_bitcast_f64(double a) { return a; }
-template <class From>
-LATHE_FN double lathe_bitcast_f64(From a) {
-  return lathe_of_bits_f64((unsigned long long)a);
-}
-LATHE_FN lathe_f16 lathe_bitcast_f16(lathe_f16 a) { return a; }
-LATHE_FN lathe_bf16 lathe_bitcast_bf16(lathe_bf16 a) { return a; }
+// The bits of an element, those of a signed integer extended by its sign.
 template <class From>
 LATHE_FN unsigned long long lathe_any_bits(From a) {
   return (unsigned long long)a;
@@ -417,6 +328,15 @@ LATHE_FN unsigned long long lathe_any_bits(float a) { return lathe_bits(a); }
 LATHE_FN unsigned long long lathe_any_bits(double a) { return lathe_bits(a); }
 LATHE_FN unsigned long long lathe_any_bits(lathe_f16 a) { return a.bits; }
 LATHE_FN unsigned long long lathe_any_bits(lathe_bf16 a) { return a.bits; }
+LATHE_FN bool lathe_bitcast_bool(bool a) { return a; }
+template <class From>
+LATHE_FN float lathe_bitcast_f32(From a) {
+  return lathe_of_bits_f32((unsigned)lathe_any_bits(a));
+}
+template <class From>
+LATHE_FN double lathe_bitcast_f64(From a) {
+  return lathe_of_bits_f64(lathe_any_bits(a));
+}
 template <class From>
 LATHE_FN lathe_f16 lathe_bitcast_f16(From a) {
   return lathe_of_bits_f16((unsigned)lathe_any_bits(a));
@@ -425,38 +345,25 @@ template <class From>
 LATHE_FN lathe_bf16 lathe_bitcast_bf16(From a) {
   return lathe_of_bits_bf16((unsigned)lathe_any_bits(a));
 }
-template <class From>
-LATHE_FN lathe_i8 lathe_bitcast_i8(From a) {
-  return (lathe_i8)lathe_any_bits(a);
-}
-template <class From>
-LATHE_FN lathe_i16 lathe_bitcast_i16(From a) {
-  return (lathe_i16)lathe_any_bits(a);
-}
-template <class From>
-LATHE_FN lathe_i32 lathe_bitcast_i32(From a) {
-  return (lathe_i32)lathe_any_bits(a);
-}
-template <class From>
-LATHE_FN lathe_i64 lathe_bitcast_i64(From a) {
-  return (lathe_i64)lathe_any_bits(a);
-}
-template <class From>
-LATHE_FN lathe_u8 lathe_bitcast_u8(From a) {
-  return (lathe_u8)lathe_any_bits(a);
-}
-template <class From>
-LATHE_FN lathe_u16 lathe_bitcast_u16(From a) {
-  return (lathe_u16)lathe_any_bits(a);
-}
-template <class From>
-LATHE_FN lathe_u32 lathe_bitcast_u32(From a) {
-  return (lathe_u32)lathe_any_bits(a);
-}
-template <class From>
-LATHE_FN lathe_u64 lathe_bitcast_u64(From a) {
-  return (lathe_u64)lathe_any_bits(a);
-}
+
+#define LATHE_INTEGER_CASTS(name)                      \
+  template <class From>                                \
+  LATHE_FN lathe_##name lathe_cast_##name(From a) {    \
+    return lathe_cast_any<lathe_##name>(a);            \
+  }                                                    \
+  template <class From>                                \
+  LATHE_FN lathe_##name lathe_bitcast_##name(From a) { \
+    return (lathe_##name)lathe_any_bits(a);            \
+  }
+LATHE_INTEGER_CASTS(i8)
+LATHE_INTEGER_CASTS(i16)
+LATHE_INTEGER_CASTS(i32)
+LATHE_INTEGER_CASTS(i64)
+LATHE_INTEGER_CASTS(u8)
+LATHE_INTEGER_CASTS(u16)
+LATHE_INTEGER_CASTS(u32)
+LATHE_INTEGER_CASTS(u64)
+#undef LATHE_INTEGER_CASTS
 
 // Over the warp, halving: p[i] op= p[i + 16], + 8, .., + 1. The ops commute, so the exchange gives
 // every lane the bits of lane 0.

@@ -12,13 +12,6 @@
 
 namespace lathe::kernel::scalar {
 
-// The unsigned integer of T's width.
-template <typename T>
-using BitsOf =
-    std::conditional_t<sizeof(T) == 1, uint8_t,
-                       std::conditional_t<sizeof(T) == 2, uint16_t,
-                                          std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>>>;
-
 // An element as its bits, zero-extended to 64, and back.
 template <typename T>
 uint64_t ToBits(T v) {

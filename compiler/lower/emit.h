@@ -82,7 +82,6 @@ class ElementEmitter {
   kernel::Reg EmitSegmentReduction(const ir::Node& n, const Coords& coords);
   kernel::Reg EmitToPadded(const ir::Node& n, const Coords& coords);
   kernel::Reg EmitArgExtremum(const ir::Node& n, const Coords& coords);
-  Coords ReductionCoords(const ir::Node& n, const Coords& coords) const;
   // `v` at `coords`, touching memory only where `condition` (bool; kNoReg: everywhere) holds.
   kernel::Reg EmitWhere(kernel::Reg condition, ir::ValueId v, const Coords& coords);
   kernel::Reg And(kernel::Reg a, kernel::Reg b);  // kNoReg: true
@@ -95,6 +94,8 @@ class ElementEmitter {
   kernel::Reg AllInside(Dim d, Dim extent, DType dtype);
   bool Varies(Dim d) const { return axis_.lanes > 1 && dim::DependsOn(d, axis_.symbol); }
   bool Varies(const Coords& coords) const;
+  // By how much `d` grows from lane to lane, if that is a number above 0; otherwise 0.
+  int64_t LaneStep(Dim d) const;
   kernel::KernelBuilder& b() { return scope_.b(); }
   const ir::Graph& graph() const { return scope_.graph(); }
 

@@ -1,5 +1,6 @@
 // windows: the operand's element under a tap, or the fill outside. What the position along the
 // lanes decides becomes a mask, all else a branch.
+#include <algorithm>
 #include <functional>
 
 #include "compiler/lower/emit.h"
@@ -11,22 +12,24 @@ using kernel::kNoReg;
 using kernel::KOp;
 using kernel::Reg;
 
-Reg ElementEmitter::AtLeast(Dim d, Dim bound) {
+int64_t ElementEmitter::LaneStep(Dim d) const {
   Dim stride, rest;
-  if (Varies(d) && dim::SplitAffine(d, axis_.symbol, &stride, &rest) && stride.is_constant() &&
-      stride.constant() > 0 && !Varies(bound)) {
-    // Lane l holds d + l * stride, so the lanes from some one on.
-    return b().Un(KOp::kNot, b().Mask(CeilDiv(bound - d, stride), axis_.lanes));
-  }
-  return Compare(KOp::kGe, d, bound);
+  if (!Varies(d) || !dim::SplitAffine(d, axis_.symbol, &stride, &rest) || !stride.is_constant())
+    return 0;
+  return std::max<int64_t>(stride.constant(), 0);
+}
+
+Reg ElementEmitter::AtLeast(Dim d, Dim bound) {
+  const int64_t step = LaneStep(d);
+  if (step == 0) return Compare(KOp::kGe, d, bound);
+  // Lane l holds d + l * step, so the lanes from some one on.
+  return b().Un(KOp::kNot, b().Mask(CeilDiv(bound - d, step), axis_.lanes));
 }
 
 Reg ElementEmitter::Below(Dim d, Dim bound) {
-  Dim stride, rest;
-  if (Varies(d) && dim::SplitAffine(d, axis_.symbol, &stride, &rest) && stride.is_constant() &&
-      stride.constant() > 0 && !Varies(bound))
-    return b().Mask(CeilDiv(bound - d, stride), axis_.lanes);
-  return Compare(KOp::kLt, d, bound);
+  const int64_t step = LaneStep(d);
+  if (step == 0) return Compare(KOp::kLt, d, bound);
+  return b().Mask(CeilDiv(bound - d, step), axis_.lanes);
 }
 
 Reg ElementEmitter::EmitWindows(ir::ValueId v, const Coords& coords) {
@@ -76,13 +79,11 @@ Reg ElementEmitter::EmitWindows(ir::ValueId v, const Coords& coords) {
 
 // An access with a stride or of narrow elements is dear under a mask: kNoReg for others.
 Reg ElementEmitter::AllInside(Dim d, Dim extent, DType dtype) {
-  Dim stride, rest;
-  if (!dim::SplitAffine(d, axis_.symbol, &stride, &rest) || !stride.is_constant() ||
-      stride.constant() < 1 || (stride == Dim(1) && SizeOf(dtype) >= 4))
-    return kNoReg;
+  const int64_t step = LaneStep(d);
+  if (step == 0 || (step == 1 && SizeOf(dtype) >= 4)) return kNoReg;
   const Dim count = axis_.mask == kNoReg ? Dim(axis_.lanes) : Min(axis_.count, Dim(axis_.lanes));
   return And(b().Bin(KOp::kGe, b().Index(d), b().Int({i64, 1}, 0)),
-             b().Bin(KOp::kLt, b().Index(d + stride * (count - 1)), b().Index(extent)));
+             b().Bin(KOp::kLt, b().Index(d + step * (count - 1)), b().Index(extent)));
 }
 
 }  // namespace lathe::compiler

@@ -1,8 +1,8 @@
 #include "compiler/passes/evaluate.h"
 
-#include <algorithm>
 #include <utility>
 
+#include "ir/attr_text.h"
 #include "ir/evaluate.h"
 
 namespace lathe::compiler {
@@ -23,13 +23,11 @@ std::optional<Tensor> EvaluateNode(const ir::Graph& graph, const ir::Node& n,
 }
 
 bool HasConstantDims(const ir::Node& n) {
-  const auto constant = [](const std::vector<Dim>& dims) {
-    return std::all_of(dims.begin(), dims.end(), [](Dim d) { return d.is_constant(); });
-  };
-  const ir::Attrs& a = n.attrs;
-  return constant(n.type.shape) && (!a.shape || constant(*a.shape)) && constant(a.starts) &&
-         constant(a.limits) && constant(a.low) && constant(a.high) && constant(a.sizes) &&
-         (!a.dim || a.dim->is_constant());
+  bool constant = true;
+  const auto look = [&](Dim d) { constant = constant && d.is_constant(); };
+  for (Dim d : n.type.shape) look(d);
+  ir::ForEachDim(n.attrs, look);
+  return constant;
 }
 
 }  // namespace lathe::compiler

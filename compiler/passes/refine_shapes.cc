@@ -3,6 +3,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "compiler/passes/pass.h"
 #include "compiler/passes/requirements.h"
+#include "ir/attr_text.h"
 
 namespace lathe::compiler {
 namespace {
@@ -25,14 +26,7 @@ class Refiner {
   void Refine(ir::Node& n) {
     if (n.op == ir::Op::k_input) return;
     Refine(n.type.shape);
-    if (n.attrs.shape) Refine(*n.attrs.shape);
-    Refine(n.attrs.starts);
-    Refine(n.attrs.limits);
-    Refine(n.attrs.low);
-    Refine(n.attrs.high);
-    Refine(n.attrs.sizes);
-    if (n.attrs.dim) Refine(*n.attrs.dim);
-    if (n.attrs.claim) Refine(n.attrs.claim->lhs), Refine(n.attrs.claim->rhs);
+    ir::ForEachDim(n.attrs, [this](Dim& d) { Refine(d); });
   }
   int changes() const { return changes_; }
 

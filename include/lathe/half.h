@@ -8,18 +8,18 @@
 //
 // A conversion from any arithmetic type rounds once. Denormals are kept; a NaN gives a quiet NaN.
 #include <bit>
-#include <concepts>
 #include <cstdint>
 #include <type_traits>
 
 namespace lathe {
 namespace half_detail {
 
-// A double whose rounding to at most 32 bits of precision is that of `v`: below 2^53 in magnitude v
-// itself, else with the low 12 bits replaced by one that says whether any of them was set.
-template <std::integral T>
+// A double whose rounding to at most 32 bits of precision is that of `v`: of an integer below 2^53
+// in magnitude v itself, else with the low 12 bits replaced by one that says whether any of them
+// was set.
+template <typename T>
 constexpr double ToDouble(T v) {
-  if constexpr (sizeof(T) == 8) {
+  if constexpr (std::is_integral_v<T> && sizeof(T) == 8) {
     constexpr T kLow = 0xfff;
     const T limit = T{1} << 52;
     const bool large = v >= limit || (std::is_signed_v<T> && v <= static_cast<T>(-limit));
@@ -64,13 +64,7 @@ struct Half {
   constexpr Half() = default;
   template <typename T>
   requires std::is_arithmetic_v<T>
-  constexpr explicit Half(T v) {
-    if constexpr (std::is_integral_v<T>) {
-      bits = half_detail::Encode<10, 5>(half_detail::ToDouble(v));
-    } else {
-      bits = half_detail::Encode<10, 5>(static_cast<double>(v));
-    }
-  }
+  constexpr explicit Half(T v) : bits(half_detail::Encode<10, 5>(half_detail::ToDouble(v))) {}
   static constexpr Half FromBits(uint16_t b) {
     Half h;
     h.bits = b;
@@ -99,13 +93,7 @@ struct BFloat16 {
   constexpr BFloat16() = default;
   template <typename T>
   requires std::is_arithmetic_v<T>
-  constexpr explicit BFloat16(T v) {
-    if constexpr (std::is_integral_v<T>) {
-      bits = half_detail::Encode<7, 8>(half_detail::ToDouble(v));
-    } else {
-      bits = half_detail::Encode<7, 8>(static_cast<double>(v));
-    }
-  }
+  constexpr explicit BFloat16(T v) : bits(half_detail::Encode<7, 8>(half_detail::ToDouble(v))) {}
   static constexpr BFloat16 FromBits(uint16_t b) {
     BFloat16 h;
     h.bits = b;

@@ -32,8 +32,8 @@ struct Staged;
 }  // namespace ir
 class TraceState;
 
-// A traced or parsed program, ready to compile. Move-only owner of its graph, or of its stages if
-// later sizes or steps depend on data.
+// A traced, parsed or imported program, ready to compile. Move-only owner of its graph, or of an
+// imported one's stages if later sizes or steps depend on data.
 class Program {
  public:
   explicit Program(std::unique_ptr<ir::Graph> graph);

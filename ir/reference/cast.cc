@@ -11,9 +11,13 @@ namespace {
 // VisitType with the narrow floats as what they are.
 template <typename Fn>
 void VisitStored(DType dtype, Fn&& fn) {
-  if (dtype == DType::kF16) return fn(Half{});
-  if (dtype == DType::kBF16) return fn(BFloat16{});
-  VisitType(dtype, fn);
+  VisitDType(dtype, [&](auto type) {
+    if constexpr (std::is_same_v<decltype(type), bool>) {
+      fn(Bool{});
+    } else {
+      fn(type);
+    }
+  });
 }
 
 }  // namespace

@@ -48,33 +48,16 @@ struct Bool {
 // get no narrow floats (ir/evaluate.h): of those only the bits may be moved.
 template <typename Fn>
 auto VisitType(DType dtype, Fn&& fn) {
-  switch (dtype) {
-    case DType::kI8:
-      return fn(int8_t{});
-    case DType::kI16:
-      return fn(int16_t{});
-    case DType::kI32:
-      return fn(int32_t{});
-    case DType::kI64:
-      return fn(int64_t{});
-    case DType::kU8:
-      return fn(uint8_t{});
-    case DType::kU16:
-    case DType::kF16:
-    case DType::kBF16:
+  return VisitDType(dtype, [&](auto type) {
+    using T = decltype(type);
+    if constexpr (std::is_same_v<T, bool>) {
+      return fn(Bool{});
+    } else if constexpr (kIsNarrowFloat<T>) {
       return fn(uint16_t{});
-    case DType::kU32:
-      return fn(uint32_t{});
-    case DType::kU64:
-      return fn(uint64_t{});
-    case DType::kF32:
-      return fn(float{});
-    case DType::kF64:
-      return fn(double{});
-    case DType::kBool:
-      break;
-  }
-  return fn(Bool{});
+    } else {
+      return fn(type);
+    }
+  });
 }
 
 // The type in which sums of T are held: a wider float, or unsigned so that it wraps.
