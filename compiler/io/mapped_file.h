@@ -17,11 +17,9 @@ struct MappedFile {
   absl::Span<const char> bytes;
 };
 
-inline constexpr int64_t kMostFileBytes = int64_t{64} << 30;
-
 // NotFound, PermissionDenied, InvalidArgument (not a regular file) or ResourceExhausted (more than
 // `most_bytes`); the text names the file.
-absl::StatusOr<MappedFile> MapFile(const std::string& path, int64_t most_bytes = kMostFileBytes);
+absl::StatusOr<MappedFile> MapFile(const std::string& path, int64_t most_bytes);
 
 // The same for an open descriptor, which is closed. `name` is for errors.
 absl::StatusOr<MappedFile> MapDescriptor(int fd, const std::string& name, int64_t most_bytes);

@@ -1,5 +1,7 @@
 #include "compiler/onnx/model.h"
 
+#include <cstring>
+
 #include "absl/strings/str_cat.h"
 #include "compiler/io/arrays.h"
 #include "compiler/onnx/reader_parts.h"

@@ -1,6 +1,6 @@
 #pragma once
 // An ONNX model as it stands in its file, before anything is made of it. reader.h fills it,
-// import.h turns it into a Program. Nothing here is checked beyond the format itself.
+// importer.h turns it into a Program. Nothing here is checked beyond the format itself.
 #include <cstdint>
 #include <memory>
 #include <optional>

@@ -272,14 +272,6 @@ absl::StatusOr<ModelDef> ReadModel(const std::string& path, const ReadLimits& li
       });
 }
 
-absl::StatusOr<TensorData> ReadTensorFile(const std::string& path, const ReadLimits& limits) {
-  return ReadMapped(
-      path, limits,
-      [&](absl::Span<const char> bytes, std::shared_ptr<void> owner, const std::string& folder) {
-        return ParseTensor(bytes, std::move(owner), folder, limits);
-      });
-}
-
 absl::StatusOr<std::vector<TensorData>> ReadValueFile(const std::string& path, const Type& type,
                                                       const ReadLimits& limits, bool* present) {
   return ReadMapped(

@@ -37,8 +37,7 @@ absl::StatusOr<ModelDef> ReadModel(const std::string& path, const ReadLimits& li
 absl::StatusOr<ModelDef> ParseModel(absl::Span<const char> bytes, std::shared_ptr<void> owner,
                                     const std::string& folder, const ReadLimits& limits = {});
 
-// A file that is one TensorProto.
-absl::StatusOr<TensorData> ReadTensorFile(const std::string& path, const ReadLimits& limits = {});
+// One TensorProto.
 absl::StatusOr<TensorData> ParseTensor(absl::Span<const char> bytes, std::shared_ptr<void> owner,
                                        const std::string& folder, const ReadLimits& limits = {});
 

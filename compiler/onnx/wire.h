@@ -68,7 +68,7 @@ class Fields {
   int32_t Int32() { return reader_.get_int32(); }
   float Float() { return reader_.get_float(); }
   protozero::data_view View() { return reader_.get_view(); }
-  std::string String(int64_t most_bytes);  // InvalidArgument past the limit
+  std::string String(int64_t most_bytes);  // ResourceExhausted past the limit
   std::string Name() { return String(in_.limits.name_bytes); }
   // The bytes of a repeated number, packed or not: those of one element or of many.
   protozero::data_view Numbers();

@@ -142,11 +142,9 @@ absl::Status FoldConstants(ir::Graph& graph, PassContext& context) {
   rewriter.Run([&](ValueId v) {
     std::optional<Tensor> value = folder.Fold(graph.node(v));
     if (!value) return;
-    ir::Node& n = graph.node(v);
-    n.op = Op::k_constant;
-    n.operands.clear();
-    n.attrs = {};
-    n.attrs.tensor = *std::move(value);
+    ir::Attrs attrs;
+    attrs.tensor = *std::move(value);
+    rewriter.Become(v, Op::k_constant, {}, std::move(attrs));
     context.Count("folded");
   });
   return absl::OkStatus();

@@ -169,12 +169,12 @@ class ScaleFolder {
     std::vector<ValueId> operands = {find_.arg(a->product, 0), w};
     context_.Count("x @ w * s = x @ (w * s)");
     if (!term) {
-      Become(v, Op::k_matmul, std::move(operands));
+      rewriter_.Become(v, Op::k_matmul, std::move(operands));
       return;
     }
-    const ValueId product = Insert(Op::k_matmul, std::move(operands), {}, type, v);
+    const ValueId product = rewriter_.Insert(Op::k_matmul, std::move(operands), {}, type, v);
     const ValueId repeated = Repeat(*std::move(term), type, v);
-    Become(v, a->join, {product, repeated});
+    rewriter_.Become(v, a->join, {product, repeated});
   }
 
   // (product + t) + u = product + (t + u)
@@ -190,34 +190,21 @@ class ScaleFolder {
     if (!sum) return;
     const ValueId repeated = Repeat(*std::move(sum), graph_.type(v), v);
     context_.Count("x @ w + t + u = x @ w + (t + u)");
-    Become(v, a->join, {a->product, repeated});
+    rewriter_.Become(v, a->join, {a->product, repeated});
   }
 
-  void Become(ValueId v, Op op, std::vector<ValueId> operands) {
-    Node& n = graph_.node(v);
-    n.op = op;
-    n.operands = std::move(operands);
-    n.attrs = {};
-  }
   ValueId Constant(Tensor t, ValueId user) {
     ir::ValueType type{t.dtype(), Shape(t.shape().begin(), t.shape().end())};
     Attrs attrs;
     attrs.tensor = std::move(t);
-    return Insert(Op::k_constant, {}, std::move(attrs), std::move(type), user);
+    return rewriter_.Insert(Op::k_constant, {}, std::move(attrs), std::move(type), user);
   }
   ValueId Repeat(Repeated r, ir::ValueType type, ValueId user) {
     const ValueId row = Constant(std::move(r.tensor), user);
     Attrs attrs;
     attrs.axes = std::move(r.axes);
     attrs.shape = type.shape;
-    return Insert(Op::k_broadcast, {row}, std::move(attrs), type, user);
-  }
-  ValueId Insert(Op op, std::vector<ValueId> operands, Attrs attrs, ir::ValueType type,
-                 ValueId user) {
-    Node n{.op = op, .operands = std::move(operands), .attrs = std::move(attrs)};
-    n.type = std::move(type);
-    n.location = graph_.node(user).location;
-    return rewriter_.Insert(std::move(n));
+    return rewriter_.Insert(Op::k_broadcast, {row}, std::move(attrs), type, user);
   }
 
   ir::Graph& graph_;

@@ -65,12 +65,10 @@ class AttentionRecognizer {
     if (!std::isfinite(s->scale)) return;
     std::vector<ValueId> operands = {q, k, values};
     if (const ValueId mask = Mask(*s, v); mask != kNoValue) operands.push_back(mask);
-    Node& n = graph_.node(v);
-    n.op = Op::k_attention;
-    n.operands = std::move(operands);
-    n.attrs = {};
-    n.attrs.scale = s->scale;
-    n.attrs.empty_row_nan = true;
+    Attrs attrs;
+    attrs.scale = s->scale;
+    attrs.empty_row_nan = true;
+    rewriter_.Become(v, Op::k_attention, std::move(operands), std::move(attrs));
     context_.Count("attention");
   }
 
@@ -184,23 +182,15 @@ class AttentionRecognizer {
     }
     if (!moves) return v;
     attrs.axes = std::move(axes);
-    return Insert(Op::k_permute, {v}, std::move(attrs), std::move(type), user);
-  }
-
-  ValueId Insert(Op op, std::vector<ValueId> operands, Attrs attrs, ir::ValueType type,
-                 ValueId user) {
-    Node n{.op = op, .operands = std::move(operands), .attrs = std::move(attrs)};
-    n.type = std::move(type);
-    n.location = graph_.node(user).location;
-    return rewriter_.Insert(std::move(n));
+    return rewriter_.Insert(Op::k_permute, {v}, std::move(attrs), std::move(type), user);
   }
 
   ValueId Filled(double value, const ir::ValueType& type, ValueId user) {
     Attrs constant, wide;
     constant.tensor = Tensor::Scalar(static_cast<float>(value));
     wide.shape = type.shape;
-    const ValueId c = Insert(Op::k_constant, {}, std::move(constant), {f32, {}}, user);
-    return Insert(Op::k_broadcast, {c}, std::move(wide), type, user);
+    const ValueId c = rewriter_.Insert(Op::k_constant, {}, std::move(constant), {f32, {}}, user);
+    return rewriter_.Insert(Op::k_broadcast, {c}, std::move(wide), type, user);
   }
 
   // The operand `mask`: bool where a choice of -inf is all that there is, else the sum of what is
@@ -209,18 +199,19 @@ class AttentionRecognizer {
     const ir::ValueType type = graph_.type(s.product);
     if (s.condition != kNoValue && s.terms.empty() && std::isinf(s.hidden)) {
       if (!s.shown_where_false) return s.condition;
-      return Insert(Op::k_not, {s.condition}, {}, graph_.type(s.condition), user);
+      return rewriter_.Insert(Op::k_not, {s.condition}, {}, graph_.type(s.condition), user);
     }
     ValueId mask = kNoValue;
     if (s.condition != kNoValue) {
       const ValueId zero = Filled(0, type, user), hidden = Filled(s.hidden, type, user);
       mask = s.shown_where_false
-                 ? Insert(Op::k_select, {s.condition, hidden, zero}, {}, type, user)
-                 : Insert(Op::k_select, {s.condition, zero, hidden}, {}, type, user);
+                 ? rewriter_.Insert(Op::k_select, {s.condition, hidden, zero}, {}, type, user)
+                 : rewriter_.Insert(Op::k_select, {s.condition, zero, hidden}, {}, type, user);
     }
     // The innermost term was added first.
     for (size_t i = s.terms.size(); i-- > 0;)
-      mask = mask == kNoValue ? s.terms[i] : Insert(Op::k_add, {mask, s.terms[i]}, {}, type, user);
+      mask = mask == kNoValue ? s.terms[i]
+                              : rewriter_.Insert(Op::k_add, {mask, s.terms[i]}, {}, type, user);
     return mask;
   }
 

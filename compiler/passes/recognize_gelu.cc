@@ -1,6 +1,7 @@
 // x * 0.5 * (1 + erf(x / sqrt 2)), in the orders in which exporters write it, is gelu(x). The op
 // has the bound of gelu; the written form cancels for negative x, and is further off.
 #include <cmath>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -66,12 +67,8 @@ void WriteCubesAsProducts(ir::Graph& graph, PassContext& context) {
   rewriter.Run([&](ValueId v) {
     if (!find.Is(v, Op::k_pow) || !find.IsSplat(find.arg(v, 1), 3)) return;
     const ValueId x = find.arg(v, 0);
-    ir::Node square{.op = Op::k_mul, .operands = {x, x}};
-    square.type = graph.type(v);
-    square.location = graph.node(v).location;
-    const ValueId inserted = rewriter.Insert(std::move(square));
-    graph.node(v).op = Op::k_mul;
-    graph.node(v).operands = {inserted, x};
+    const ValueId square = rewriter.Insert(Op::k_mul, {x, x}, {}, graph.type(v), v);
+    rewriter.Become(v, Op::k_mul, {square, x});
     context.Count("pow(x, 3) = x * x * x");
   });
 }

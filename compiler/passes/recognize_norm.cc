@@ -4,6 +4,7 @@
 #include <cmath>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "compiler/passes/match.h"
 #include "compiler/passes/pass.h"
@@ -13,8 +14,6 @@
 namespace lathe::compiler {
 namespace {
 
-using ir::Attrs;
-using ir::Node;
 using ir::Op;
 using ir::ValueId;
 
@@ -96,7 +95,7 @@ class NormRecognizer {
       const std::optional<Unit> unit = gamma ? UnitOf(value) : std::nullopt;
       if (!unit) continue;
       const ValueId row = AsRow(*gamma, v);
-      Become(v, Op::k_rms_norm, {unit->x, row}, unit->epsilon);
+      rewriter_.Become(v, Op::k_rms_norm, {unit->x, row}, WithEpsilon(unit->epsilon));
       context_.Count("rms_norm");
       return;
     }
@@ -115,28 +114,25 @@ class NormRecognizer {
       const ValueId gamma = find_.arg(value, 1);
       const double epsilon = *find_.node(value).attrs.epsilon;
       const ValueId row = AsRow(*beta, v);
-      Become(v, Op::k_layer_norm, {x, gamma, row}, epsilon);
+      rewriter_.Become(v, Op::k_layer_norm, {x, gamma, row}, WithEpsilon(epsilon));
       context_.Count("layer_norm");
       return;
     }
   }
 
-  void Become(ValueId v, Op op, std::vector<ValueId> operands, double epsilon) {
-    Node& n = graph_.node(v);
-    n.op = op;
-    n.operands = std::move(operands);
-    n.attrs = {};
-    n.attrs.epsilon = epsilon;
+  static ir::Attrs WithEpsilon(double epsilon) {
+    ir::Attrs attrs;
+    attrs.epsilon = epsilon;
+    return attrs;
   }
 
   // The row as a value of rank 1.
   ValueId AsRow(ValueId row, ValueId user) {
-    if (graph_.type(row).rank() == 1) return row;
-    Node n{.op = Op::k_reshape, .operands = {row}};
-    n.type = {graph_.type(row).dtype, {graph_.type(row).shape.back()}};
-    n.attrs.shape = n.type.shape;
-    n.location = graph_.node(user).location;
-    return rewriter_.Insert(std::move(n));
+    const ir::ValueType& type = graph_.type(row);
+    if (type.rank() == 1) return row;
+    ir::Attrs attrs;
+    attrs.shape = Shape{type.shape.back()};
+    return rewriter_.Insert(Op::k_reshape, {row}, attrs, {type.dtype, *attrs.shape}, user);
   }
 
   ir::Graph& graph_;

@@ -5,8 +5,10 @@
 
 namespace lathe::compiler {
 
+using ir::Attrs;
 using ir::Block;
 using ir::Node;
+using ir::Op;
 using ir::ValueId;
 
 void Rewriter::Run(absl::FunctionRef<void(ValueId)> visit) {
@@ -42,17 +44,28 @@ void Rewriter::VisitNode(ValueId v) {
   out_->push_back(v);
 }
 
-ValueId Rewriter::Insert(Node n) {
+ValueId Rewriter::Insert(Op op, std::vector<ValueId> operands, Attrs attrs, ir::ValueType type,
+                         ValueId like) {
+  Node n{.op = op, .operands = std::move(operands), .attrs = std::move(attrs)};
+  n.type = std::move(type);
+  n.location = graph_.node(like).location;
   const ValueId v = graph_.AppendNode(std::move(n));
   out_->push_back(v);
   return v;
+}
+
+void Rewriter::Become(ValueId v, Op op, std::vector<ValueId> operands, Attrs attrs) {
+  Node& n = graph_.node(v);
+  n.op = op;
+  n.operands = std::move(operands);
+  n.attrs = std::move(attrs);
 }
 
 void Rewriter::Replace(ValueId v, ValueId with) {
   replacement_[v] = with;
   replaced_ = true;
   Node& kept = graph_.node(with);
-  if (kept.name.empty() && kept.op != ir::Op::k_input) kept.name = graph_.node(v).name;
+  if (kept.name.empty() && kept.op != Op::k_input) kept.name = graph_.node(v).name;
 }
 
 void Rewriter::Inline(ValueId v, size_t side) {

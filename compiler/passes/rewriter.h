@@ -2,8 +2,9 @@
 // Walks a graph in execution order and rebuilds its blocks: what passes that replace nodes share.
 //
 //   Rewriter rewriter(graph);
-//   rewriter.Run([&](ValueId v) { if (IsPointless(v)) rewriter.Replace(v,
-//   graph.node(v).operands[0]); });
+//   rewriter.Run([&](ValueId v) {
+//     if (IsPointless(v)) rewriter.Replace(v, graph.node(v).operands[0]);
+//   });
 #include <vector>
 
 #include "absl/functional/function_ref.h"
@@ -19,8 +20,12 @@ class Rewriter {
   // if it is an `if` that was kept. `visit` may edit the node (not its type), or use what follows.
   void Run(absl::FunctionRef<void(ir::ValueId)> visit);
 
-  // A new node before the one visited. References to nodes are invalid afterwards.
-  ir::ValueId Insert(ir::Node n);
+  // A new node before the one visited, with the location of `like`. References to nodes are invalid
+  // afterwards.
+  ir::ValueId Insert(ir::Op op, std::vector<ir::ValueId> operands, ir::Attrs attrs,
+                     ir::ValueType type, ir::ValueId like);
+  // The visited node is computed by another op, in place. The type stays.
+  void Become(ir::ValueId v, ir::Op op, std::vector<ir::ValueId> operands, ir::Attrs attrs = {});
   // `with` takes the place of the visited node, which goes.
   void Replace(ir::ValueId v, ir::ValueId with);
   // The visited `if` becomes the nodes of one of its blocks, which are visited in turn.

@@ -1,14 +1,14 @@
 #pragma once
-// Rewrite rules of `canonicalize`, a line each, in files by theme.
+// Rewrite rules, a line each, in files by theme. `canonicalize` applies them all, `sink_views`
+// those of views.
 //
 // Discipline. A rule
 //   - keeps every bit of the result for all sizes and all values: NaN stays NaN (any NaN equals any
 //     NaN), infinities, -0 and wrapping included. x + 0 is not x (-0 + 0 is 0), x - 0 is;
 //   - keeps the node's type as it stands, dim for dim;
 //   - ends: it makes the node smaller (fewer operations, fewer index maps), or moves it one way
-//   along
-//     an order that no other rule goes back (constant operands last, div to mul, views outwards of
-//     constants);
+//     along an order that no other rule goes back (constant operands last, div to mul, views
+//     outwards of constants);
 //   - needs nothing that the verifier couldn't prove again from the graph's facts;
 //   - never duplicates work and never drops an op that may fail on data.
 // A rule about `//` or `%` of elements needs a proof beside it; there is none so far.

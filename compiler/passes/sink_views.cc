@@ -85,17 +85,15 @@ class Sinker {
       operands = *std::move(before);
     }
     if (views.empty()) return;
-    const Node like = graph_.node(v);
-    ValueId inner = Insert(like.op, operands, like.attrs,
-                           {like.type.dtype, ShapeOf(Under(views.back()))}, like);
+    const Node& f = graph_.node(v);
+    const DType dtype = f.type.dtype;
+    ValueId inner = Insert(f.op, operands, f.attrs, {dtype, ShapeOf(Under(views.back()))}, v);
     for (size_t i = views.size(); i-- > 1;) {
       const Node& view = graph_.node(views[i]);
-      inner = Insert(view.op, {inner}, view.attrs, {like.type.dtype, view.type.shape}, like);
+      inner = Insert(view.op, {inner}, view.attrs, {dtype, view.type.shape}, v);
     }
-    Node& n = graph_.node(v);
-    n.op = graph_.node(views[0]).op;
-    n.attrs = graph_.node(views[0]).attrs;
-    n.operands = {inner};
+    const Node& outermost = graph_.node(views[0]);
+    rewriter_.Become(v, outermost.op, {inner}, outermost.attrs);
     context_.Count("f(view(x)) = view(f(x))");
     // The view may meet what the rules know.
     rules_.Apply(graph_, rewriter_, v, context_);
@@ -165,7 +163,7 @@ class Sinker {
         attrs.axes[static_cast<size_t>(of.attrs.axes[i])] = static_cast<int64_t>(i);
     }
     const ValueId view_back =
-        Insert(of.op, {v}, std::move(attrs), {graph_.type(v).dtype, shape}, of);
+        Insert(of.op, {v}, std::move(attrs), {graph_.type(v).dtype, shape}, view);
     order_[view_back] = graph_.node(v).op == Op::k_input ? 0 : order_[v];
     return view_back;
   }
@@ -199,15 +197,13 @@ class Sinker {
     Attrs attrs;
     attrs.axes = *PulledAxes(of, view);
     attrs.shape = ShapeOf(Under(view));
-    return Insert(Op::k_broadcast, of.operands, attrs, {of.type.dtype, *attrs.shape}, of);
+    return Insert(Op::k_broadcast, of.operands, attrs, {of.type.dtype, *attrs.shape}, v);
   }
 
   ValueId Insert(Op op, std::vector<ValueId> operands, Attrs attrs, ir::ValueType type,
-                 const Node& like) {
-    Node n{.op = op, .operands = std::move(operands), .attrs = std::move(attrs)};
-    n.type = std::move(type);
-    n.location = like.location;
-    const ValueId v = rewriter_.Insert(std::move(n));
+                 ValueId like) {
+    const ValueId v =
+        rewriter_.Insert(op, std::move(operands), std::move(attrs), std::move(type), like);
     order_.resize(graph_.num_nodes(), time_);
     return v;
   }

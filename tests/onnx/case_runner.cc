@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "compiler/onnx/reader.h"
+#include "ir/visit_dtype.h"
 #include "lathe/onnx.h"
 
 namespace lathe::onnx {
@@ -17,44 +18,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-template <typename T>
-std::vector<double> Elements(const Tensor& t) {
-  std::vector<double> values;
-  for (int64_t i = 0; i < t.num_elements(); ++i)
-    values.push_back(static_cast<double>(t.data<T>()[i]));
-  return values;
-}
-
 std::vector<double> AsDoubles(const Tensor& t) {
-  switch (t.dtype()) {
-    case DType::kBool:
-      return Elements<bool>(t);
-    case DType::kI8:
-      return Elements<int8_t>(t);
-    case DType::kI16:
-      return Elements<int16_t>(t);
-    case DType::kI32:
-      return Elements<int32_t>(t);
-    case DType::kI64:
-      return Elements<int64_t>(t);
-    case DType::kU8:
-      return Elements<uint8_t>(t);
-    case DType::kU16:
-      return Elements<uint16_t>(t);
-    case DType::kU32:
-      return Elements<uint32_t>(t);
-    case DType::kU64:
-      return Elements<uint64_t>(t);
-    case DType::kF16:
-      return Elements<Half>(t);
-    case DType::kBF16:
-      return Elements<BFloat16>(t);
-    case DType::kF32:
-      return Elements<float>(t);
-    case DType::kF64:
-      return Elements<double>(t);
-  }
-  return {};
+  return VisitDType(t.dtype(), [&](auto type) {
+    std::vector<double> values;
+    for (int64_t i = 0; i < t.num_elements(); ++i)
+      values.push_back(static_cast<double>(t.data<decltype(type)>()[i]));
+    return values;
+  });
 }
 
 // Outputs below it are compared as if they reached it: 1e-3 of it is a rounding of numbers
