@@ -3,13 +3,13 @@
 // random_graph.cc.
 #include <cmath>
 
-#include "tests/compiler/random_pool.h"
+#include "tests/compiler/random_views.h"
 
 namespace lathe::fuzz {
 
-class SequentialSteps : public RandomPool {
+class SequentialSteps : public ViewSteps {
  protected:
-  using RandomPool::RandomPool;
+  using ViewSteps::ViewSteps;
 
   bool Windows() {
     const size_t i = Pick([](const ir::ValueType& t) { return t.rank() >= 1 && t.rank() <= 3; });

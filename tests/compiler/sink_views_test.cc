@@ -1,0 +1,66 @@
+// Views behind elementwise ops, and what products then compute in their epilogues.
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/compiler/passes_util.h"
+
+namespace lathe::compiler {
+namespace {
+
+using ::testing::HasSubstr;
+
+TEST(SinkViewsTest, ViewsMoveBehindWhatIsComputedElementByElement) {
+  const std::string head = "dim n\nx: f32[n, 4, 2]\nz: f32[n, 4, 2]\n";
+  const struct {
+    const char* before;
+    const char* after;
+  } kCases[] = {
+      {"relu(reshape(x, [n, 8]))", "reshape(relu(x), [n, 8])"},
+      {"exp(permute(x, axes=[2, 0, 1])) * 2", "permute(exp(x) * 2, axes=[2, 0, 1])"},
+      {"permute(x, axes=[1, 0, 2]) + permute(z, axes=[1, 0, 2])", "permute(x + z, axes=[1, 0, 2])"},
+      {"permute(relu(permute(x, axes=[2, 1, 0])), axes=[2, 1, 0])", "relu(x)"},
+      {"reshape(relu(reshape(x, [4*n, 2])) + reshape(z, [4*n, 2]), [n, 4, 2])", "relu(x) + z"},
+      // a constant a column, where the axis stays whole
+      {"permute(x, axes=[0, 2, 1]) * constant(f32[4]{1, 2, 3, 4})",
+       "permute(x * broadcast(constant(f32[4]{1, 2, 3, 4}), shape=[n, 4, 2], axes=[1]), "
+       "axes=[0, 2, 1])"},
+      {"reshape(x, [4*n, 2]) * constant(f32[2]{1, 2})",
+       "reshape(x * constant(f32[2]{1, 2}), [4*n, 2])"},
+      // and where not
+      {"reshape(x, [n, 8]) * constant(f32[8]{1, 2, 3, 4, 5, 6, 7, 8})",
+       "reshape(x, [n, 8]) * constant(f32[8]{1, 2, 3, 4, 5, 6, 7, 8})"},
+      // another view of another value
+      {"reshape(x, [n, 8]) + reshape(permute(z, axes=[0, 2, 1]), [n, 8])",
+       "reshape(x, [n, 8]) + reshape(permute(z, axes=[0, 2, 1]), [n, 8])"},
+      {"permute(x, axes=[1, 0, 2]) + reshape(z, [4, n, 2])",
+       "permute(x, axes=[1, 0, 2]) + reshape(z, [4, n, 2])"},
+  };
+  for (const auto& c : kCases) {
+    ExpectBecomes(absl::StrCat(head, "output y = ", c.before, "\n"),
+                  absl::StrCat(head, "output y = ", c.after, "\n"), SinkViews);
+    const std::string text = absl::StrCat(head, "output y = ", c.before, "\n");
+    for (int64_t n : {0, 1, 3})
+      EXPECT_EQ(Difference(Parsed(text), Rewritten(text, SinkViews), {n}), 0) << c.before;
+  }
+}
+
+TEST(SinkViewsTest, BiasActivationAndResidualOfAConvolutionAreItsProductsEpilogue) {
+  const std::string text = Convolutions(R"(
+r: f32[n, 4, o]
+y = relu(c + b + r)
+output z = permute(y, axes=[0, 2, 1])
+)");
+  EXPECT_THAT(Plan(text), HasSubstr("gemm (matmul add add relu)"));
+  EXPECT_LT(CompiledDifference(text, {{2, 3}}), 1e-6);
+}
+
+TEST(SinkViewsTest, AValueThatWaitsForTheProductKeepsItsPlace) {
+  const std::string text = Convolutions("output y = c + relu(max(c, axes=[2], keep_dims=true))\n");
+  EXPECT_THAT(Text(Rewritten(text, SinkViews)), HasSubstr("permute"));
+  EXPECT_EQ(Difference(Parsed(text), Rewritten(text, SinkViews), {2, 3}), 0);
+}
+
+}  // namespace
+}  // namespace lathe::compiler
