@@ -65,9 +65,12 @@ TEST(FoldScaleTest, WhatHasOtherUsersOrIsNotFiniteOrNotAColumnStays) {
            "output y = x @ w * 3e+38\n",                      // overflows
            "output y = x @ w * constant(f32[2]{1, inf})\n",   // is no number
            "output y = x @ w / 0\n",                          //
-           "f: f32[2]\noutput y = x @ w * f\n",               // not constant
-           "output y = relu(x @ w) * 2\n",                    // something between
-           "output y = 2 / (x @ w)\n",                        // below the line
+           "output y = x @ w * constant(f32[2]{1, 0})\n",     // a zero may change its sign
+           "output y = x @ w * constant(f32[2]{1, -2})\n",    // likewise
+           "output y = (x @ w + constant(f32[2]{0, 1})) * constant(f32[2]{-2, -2})\n",
+           "f: f32[2]\noutput y = x @ w * f\n",  // not constant
+           "output y = relu(x @ w) * 2\n",       // something between
+           "output y = 2 / (x @ w)\n",           // below the line
        }) {
     const std::string text = absl::StrCat(kProduct, lines);
     EXPECT_EQ(Text(Folded(text)), Text(Rewritten(text, SinkViews))) << lines;
@@ -76,6 +79,13 @@ TEST(FoldScaleTest, WhatHasOtherUsersOrIsNotFiniteOrNotAColumnStays) {
   const std::string rows =
       "x: f32[2, 2]\noutput y = x @ constant(f32[2, 2]{1, 2, 3, 4}) * constant(f32[2, 1]{5, 6})\n";
   EXPECT_EQ(Text(Folded(rows)), Text(Rewritten(rows, SinkViews)));
+}
+
+// A term other than 0 hides the sign of a zero.
+TEST(FoldScaleTest, NegativeFactorsFoldBehindATerm) {
+  const std::string text = absl::StrCat(
+      kProduct, "output y = (x @ w + constant(f32[2]{1, 3})) * constant(f32[2]{2, -2})\n");
+  EXPECT_THAT(Text(Folded(text)), Not(HasSubstr(" mul(")));
 }
 
 }  // namespace

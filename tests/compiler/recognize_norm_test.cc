@@ -116,6 +116,7 @@ TEST(RecognizeNormTest, WhatIsNearlyOneStays) {
 TEST(RecognizeNormTest, ResultsStayWithinTheBound) {
   const std::string text = Norm(absl::StrCat(kCentred, "output y = d / sqrt(v + 1e-05) * g + b\n"));
   const ir::Graph after = Rewritten(text, RecognizeNorm);
+  ASSERT_THAT(Text(after.Clone()), HasSubstr("layer_norm("));
   for (int64_t n : {0, 1, 5}) EXPECT_LT(Difference(Parsed(text), after, {n, 3}), 1e-6) << n;
   EXPECT_LT(CompiledDifference(text, {{3, 2}}), 1e-6);
 }

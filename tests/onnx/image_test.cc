@@ -118,6 +118,7 @@ TEST(GridSample, NothingOutsideIsRead) {
   const std::vector<float> y = model.Floats({x, grid}, {1, 1, 3, 1});
   ASSERT_EQ(y.size(), 3);
   EXPECT_EQ(y[0], 0);
+  EXPECT_EQ(y[1], 0);
 }
 
 // An identity matrix reads every element where it lies.
