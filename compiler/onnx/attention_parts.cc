@@ -64,6 +64,12 @@ double ScaleOrDefault(V* q, const AttentionRequest& r) {
 
 DType ComputeType(DType t) { return SizeOf(t) < 4 ? f32 : t; }
 
+Dim Heads(NodeContext& c, const std::string& name) {
+  const int64_t heads = c.Int(name);
+  if (heads < 1) c.Fail(absl::StrCat("attribute ", name, " is ", heads, "; wanted 1 or more"));
+  return heads < 1 ? 1 : heads;
+}
+
 V SplitHeads(V x, Dim heads) {
   if (!x.ok()) return x;
   if (x.rank() != 3) {
@@ -153,8 +159,8 @@ AttentionSteps AttendStepwise(NodeContext& c, const AttentionRequest& r,
     k = Unsqueeze(k, {2});
     v = Unsqueeze(v, {2});
   }
-  const double root = std::sqrt(ScaleOrDefault(&q, r));
-  steps.scores = ReshapeTo(MatMul(q * root, Transpose2(k * root)), full);
+  const double scale = ScaleOrDefault(&q, r), root = std::sqrt(std::abs(scale));
+  steps.scores = ReshapeTo(MatMul(q * std::copysign(root, scale), Transpose2(k * root)), full);
   V s = steps.capped = r.softcap == 0 ? steps.scores : r.softcap * Tanh(steps.scores / r.softcap);
   V visible = r.visible;
   if (r.causal) visible = Both(visible, CausalVisible(c, queries, keys, r.past));

@@ -4,6 +4,7 @@
 // and its composed form. Every function takes symbolic sizes; grouped heads cost no copies of keys
 // and values.
 #include <optional>
+#include <string>
 
 #include "compiler/onnx/node.h"
 
@@ -34,6 +35,9 @@ AttentionSteps AttendStepwise(NodeContext& c, const AttentionRequest& r,
 
 // The type that values of type `t` are computed in: f32 for shorter floats.
 DType ComputeType(DType t);
+
+// A number of heads: positive, as an attribute that must be there.
+Dim Heads(NodeContext& c, const std::string& name);
 
 V SplitHeads(V x, Dim heads);  // [B, S, H * D] -> [B, H, S, D]
 V JoinHeads(V x);              // [B, H, S, D] -> [B, S, H * D]

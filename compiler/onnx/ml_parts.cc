@@ -1,6 +1,7 @@
 #include "compiler/onnx/ml_parts.h"
 
-#include <cmath>
+#include <algorithm>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 
@@ -109,6 +110,18 @@ V PostTransform(NodeContext& c, V scores, const std::string& transform) {
   if (transform == "PROBIT") return Probit(c, scores);
   c.Fail(absl::StrCat("there is no post_transform '", transform, "'"));
   return {&c};
+}
+
+int64_t NumLabels(NodeContext& c, const std::string& ints, const std::string& strings) {
+  const Attribute* names = c.Find(strings);
+  return static_cast<int64_t>(
+      std::max(c.Ints(ints).size(), names == nullptr ? 0 : names->strings.size()));
+}
+
+V BestClass(NodeContext& c, V scores) {
+  ir::Attrs attrs;
+  attrs.axis = 1;
+  return c.Create(ir::Op::k_argmax, {scores}, std::move(attrs));
 }
 
 V ClassLabels(NodeContext& c, V classes, const std::string& ints, const std::string& strings) {

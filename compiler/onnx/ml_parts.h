@@ -22,6 +22,12 @@ V Features(NodeContext& c, int input = 0);
 // NONE, SOFTMAX, LOGISTIC, SOFTMAX_ZERO or PROBIT, along the last axis.
 V PostTransform(NodeContext& c, V scores, const std::string& transform);
 
+// How many classes have a label, whole numbers or strings.
+int64_t NumLabels(NodeContext& c, const std::string& ints, const std::string& strings);
+
+// The class that scores most in each row of [N, classes], i64[N].
+V BestClass(NodeContext& c, V scores);
+
 // The labels for class numbers [..] of type i64. Labels that are strings are refused.
 V ClassLabels(NodeContext& c, V classes, const std::string& ints, const std::string& strings);
 

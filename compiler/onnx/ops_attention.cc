@@ -1,21 +1,15 @@
 // Attention, FlexAttention, LinearAttention, rotary positions and what goes with caches.
-#include <cmath>
 #include <limits>
 
 #include "absl/strings/str_cat.h"
 #include "compiler/onnx/attention_parts.h"
 #include "compiler/onnx/importer.h"
+#include "compiler/onnx/index.h"
+#include "compiler/onnx/loops.h"
 #include "compiler/onnx/node.h"
 
 namespace lathe::onnx {
 namespace {
-
-// Positive, as an attribute that must be there.
-Dim Heads(NodeContext& c, const std::string& name) {
-  const int64_t heads = c.Int(name);
-  if (heads < 1) c.Fail(absl::StrCat("attribute ", name, " is ", heads, "; wanted 1 or more"));
-  return heads < 1 ? 1 : heads;
-}
 
 std::optional<double> ScaleOf(NodeContext& c) {
   if (!c.HasAttr("scale")) return std::nullopt;
@@ -198,36 +192,22 @@ std::vector<Val> LinearLoop(NodeContext& c, V state, const LinearInputs& in, int
   const Dim count = in.q.dim(2);
   const auto here = [&](V v) { return v.ok() ? c.scope().Here(v.id) : Val(); };
   const Val outer[] = {here(in.q), here(in.k), here(in.v), here(in.decay), here(in.beta)};
-  const Val initial = here(state), trips = here(c.SizeOf(count));
-  if (!c.ok()) return {};
-  Scope body(&c.scope(), "body");
-  absl::StatusOr<Val> at = body.AddInput("step", {i64, {}});
-  if (!at.ok()) return c.Fail(at.status()), std::vector<Val>();
-  absl::StatusOr<Val> carried = body.AddInput("state", state.type());
-  if (!carried.ok()) return c.Fail(carried.status()), std::vector<Val>();
-  NodeContext inner(c.importer(), body, c.node(), c.opset());
-  const V step = inner.Use(*at);
-  const auto token = [&](const Val& v) {
-    return v.present() ? Gather(inner.Use(v), step, 2) : V();
+  LoopSpec spec;
+  spec.carried = {here(state)};
+  spec.trips = here(c.SizeOf(count));
+  spec.count = count;
+  spec.body = [&](Scope& body, std::vector<Val> inputs) -> absl::StatusOr<std::vector<Val>> {
+    NodeContext inner(c.importer(), body, c.node(), c.opset());
+    const V step = inner.Use(inputs[0]);
+    const auto token = [&](const Val& v) {
+      return v.present() ? Gather(inner.Use(v), step, 2) : V();
+    };
+    const LinearStep next = LinearToken(inner.Use(inputs[1]), token(outer[0]), token(outer[1]),
+                                        token(outer[2]), token(outer[3]), token(outer[4]), group);
+    if (!inner.ok()) return inner.status();
+    return std::vector<Val>{body.Here(next.state.id), body.Here(next.output.id)};
   };
-  const LinearStep next = LinearToken(inner.Use(*carried), token(outer[0]), token(outer[1]),
-                                      token(outer[2]), token(outer[3]), token(outer[4]), group);
-  if (!inner.ok()) return c.Fail(inner.status()), std::vector<Val>();
-  const ir::ValueType output = next.output.type();
-  const absl::Status done =
-      body.Finish({body.Here(next.state.id), body.Here(next.output.id)}, {"state", "output"});
-  if (!done.ok()) return c.Fail(done), std::vector<Val>();
-  ir::Stage stage;
-  stage.kind = ir::Stage::Kind::kLoop;
-  stage.name = c.importer().Where(c.node());
-  stage.num_carried = 1;
-  stage.scanned = {output};
-  ir::ValueType all = output;
-  all.shape.insert(all.shape.begin(), count);
-  absl::StatusOr<std::vector<Val>> results = c.scope().AppendStage(
-      std::move(stage), {initial}, Val(), trips, {&body}, {c.scope().TypeOf(initial), all});
-  if (!results.ok()) return c.Fail(results.status()), std::vector<Val>();
-  return *std::move(results);
+  return RunLoop(c, std::move(spec));
 }
 
 // The recurrence of a rule, token by token; a few of them stand in the program one by one.
@@ -306,7 +286,11 @@ void CausalConvWithState(NodeContext& c) {
     return c.Unsupported(
         absl::StrCat("the kernel has ", taps.ToString(), " elements; wanted 1 to ", kMostTaps));
   const int64_t before = taps.constant() - 1;
-  V all = c.Has(3) ? Concat({c.In(3), x}, 2) : PadBy(x, {0, 0, before}, {0, 0, 0});
+  V past = InOrNone(c, 3);
+  if (!c.ok()) return;
+  if (past.ok() && past.rank() != 3) return c.Fail("past_state isn't of rank 3");
+  if (past.ok()) c.Require(Eq(past.dim(2), before), "past_state is what the kernel reaches back");
+  V all = past.ok() ? Concat({past, x}, 2) : PadBy(x, {0, 0, before}, {0, 0, 0});
   const DType type = ComputeType(x.dtype());
   V y;
   for (int64_t i = 0; i <= before && c.ok(); ++i) {
@@ -336,8 +320,8 @@ void TensorScatter(NodeContext& c) {
   // Which row of the update comes to stand at each row of the cache.
   if (circular) {
     first = Bin(ir::Op::k_mod, first, c.SizeOf(rows));
-  } else {  // out of range is an error of this gather
-    first = Gather(c.Iota({rows - added + 1}, 0), first, 0);
+  } else {
+    first = CheckIndex(first, rows - added + 1);
   }
   const Shape places = {batch, rows};
   V from = c.Iota(places, 1) - Broadcast(Unsqueeze(first, {1}), places);

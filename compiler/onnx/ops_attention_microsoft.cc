@@ -1,7 +1,5 @@
 // Attention of com.microsoft, as exporters and optimizers of ONNX Runtime write it.
-#include <algorithm>
-#include <cmath>
-#include <limits>
+#include <optional>
 
 #include "absl/strings/str_cat.h"
 #include "compiler/onnx/attention_parts.h"
@@ -9,12 +7,6 @@
 
 namespace lathe::onnx {
 namespace {
-
-Dim Heads(NodeContext& c, const std::string& name) {
-  const int64_t heads = c.Int(name);
-  if (heads < 1) c.Fail(absl::StrCat("attribute ", name, " is ", heads, "; wanted 1 or more"));
-  return heads < 1 ? 1 : heads;
-}
 
 std::optional<double> ScaleOf(NodeContext& c) {
   const double scale = c.Float("scale");
@@ -101,11 +93,10 @@ void MultiHeadAttention(NodeContext& c) {
       r.v = SplitHeads(with_bias(value, width + key.dim(2)), heads);
     }
   }
+  if (c.Has(8) || c.Has(9)) return c.Unsupported("a cache shared between past and present");
   if (c.Has(6)) {
-    if (c.Has(8)) return c.Unsupported("a cache shared between past and present");
     V past_key = c.In(6), past_value = c.In(7);
     if (!c.ok() || past_key.rank() != 4) return c.Fail("past_key isn't of rank 4");
-    r.past = past_key.dim(2);
     r.k = Concat({past_key, r.k}, 2);
     r.v = Concat({past_value, r.v}, 2);
   }

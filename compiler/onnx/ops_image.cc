@@ -1,6 +1,4 @@
 // GridSample, AffineGrid, Col2Im.
-#include <algorithm>
-
 #include "absl/strings/str_cat.h"
 #include "compiler/onnx/index.h"
 #include "compiler/onnx/node.h"
@@ -83,10 +81,7 @@ void GridSample(NodeContext& c) {
   s.padding = c.Str("padding_mode", "zeros");
   s.align_corners = c.Int("align_corners") != 0;
   if (!c.ok()) return;
-  std::optional<Kernel> kernel;
-  if (mode == "nearest") kernel = Kernel::kNearest;
-  if (mode == "linear" || mode == "bilinear") kernel = Kernel::kLinear;
-  if (mode == "cubic" || mode == "bicubic") kernel = Kernel::kCubic;
+  const std::optional<Kernel> kernel = KernelNamed(mode);
   if (!kernel) return c.Fail(absl::StrCat("mode is '", mode, "'"));
   if (s.padding != "zeros" && s.padding != "border" && s.padding != "reflection")
     return c.Fail(absl::StrCat("padding_mode is '", s.padding, "'"));

@@ -1,5 +1,6 @@
 // NegativeLogLikelihoodLoss and SoftmaxCrossEntropyLoss.
 #include "absl/strings/str_cat.h"
+#include "compiler/onnx/index.h"
 #include "compiler/onnx/node.h"
 
 namespace lathe::onnx {
@@ -11,7 +12,7 @@ V LogSoftmaxOf(V x, int axis) {
 }
 
 // The losses for log-probabilities [N, C, d..] and labels [N, d..]. A label out of range is an
-// error of the gather that picks it; an ignored one picks class 0 with weight 0.
+// error; an ignored one picks class 0 with weight 0.
 V Loss(NodeContext& c, V log_p, V target) {
   const std::string reduction = c.Str("reduction", "mean");
   if (!c.ok()) return {&c};
@@ -37,9 +38,9 @@ V Loss(NodeContext& c, V log_p, V target) {
     ignored = Bin(ir::Op::k_eq, label, c.ScalarInt(i64, c.Int("ignore_index")));
     label = Select(ignored, c.ScalarInt(i64, 0), label);
   }
-  V in_range = Gather(c.Iota({classes}, 0), label, 0);
+  V in_range = CheckIndex(label, classes);
   V at = (c.Iota(flat, 0) * c.SizeOf(classes) + in_range) * c.SizeOf(rest) + c.Iota(flat, 1);
-  V loss = -Gather(ReshapeTo(log_p, {batch * classes * rest}), at, 0);
+  V loss = -GatherFlat(log_p, at);
   V weight;
   if (c.Has(2)) weight = Cast(Gather(c.In(2), in_range, 0), type);
   if (ignored.ok()) {

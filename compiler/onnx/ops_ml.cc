@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
+#include "compiler/onnx/index.h"
 #include "compiler/onnx/ml_parts.h"
 #include "compiler/onnx/node.h"
 
@@ -30,39 +31,18 @@ void LinearRegressor(NodeContext& c) {
   c.Out(0, Cast(PostTransform(c, y, c.Str("post_transform", "NONE")), f32));
 }
 
-int64_t NumLabels(NodeContext& c) {
-  const Attribute* names = c.Find("classlabels_strings");
-  return static_cast<int64_t>(
-      std::max(c.Ints("classlabels_ints").size(), names == nullptr ? 0 : names->strings.size()));
-}
-
 V Positive(V score) { return Cast(Bin(ir::Op::k_gt, score, 0.0), i64); }
-
-V ArgMax(NodeContext& c, V x) {
-  ir::Attrs attrs;
-  attrs.axis = 1;
-  return c.Create(ir::Op::k_argmax, {x}, std::move(attrs));
-}
 
 void LinearClassifier(NodeContext& c) {
   V x = Features(c);
-  const int64_t labels = NumLabels(c);
+  const int64_t labels = NumLabels(c, "classlabels_ints", "classlabels_strings");
   const int64_t rows = std::max<int64_t>(static_cast<int64_t>(Numbers(c, "intercepts").size()), 1);
-  V raw = Linear(c, x, rows), scores = raw;
-  const std::string transform = c.Str("post_transform", "NONE");
-  if (rows == 1 && labels == 2) {
-    // One score decides between two classes.
-    scores = transform == "LOGISTIC" || transform == "PROBIT" || transform == "NONE"
-                 ? Concat({-raw, raw}, 1)
-                 : PostTransform(c, Concat({-raw, raw}, 1), transform);
-    if (transform == "LOGISTIC" || transform == "PROBIT")
-      scores = PostTransform(c, scores, transform);
-  } else {
-    scores = PostTransform(c, scores, transform);
-  }
-  c.Out(1, Cast(scores, f32));
+  V raw = Linear(c, x, rows);
+  // One score decides between two classes.
+  V scores = rows == 1 && labels == 2 ? Concat({-raw, raw}, 1) : raw;
+  c.Out(1, Cast(PostTransform(c, scores, c.Str("post_transform", "NONE")), f32));
   if (!c.WantsOutput(0) || !c.ok()) return;
-  V classes = rows == 1 ? Squeeze(Positive(raw), {1}) : ArgMax(c, raw);
+  V classes = rows == 1 ? Squeeze(Positive(raw), {1}) : BestClass(c, raw);
   const bool named = rows > 1 || labels == 2;
   c.Out(0, named ? ClassLabels(c, classes, "classlabels_ints", "classlabels_strings") : classes);
 }
@@ -181,9 +161,9 @@ void SvmClassifier(NodeContext& c) {
   const std::vector<int64_t> per_class = c.Ints("vectors_per_class");
   const std::vector<double> coefficients = Numbers(c, "coefficients"), rho = Numbers(c, "rho");
   const std::vector<double> prob_a = Numbers(c, "prob_a"), prob_b = Numbers(c, "prob_b");
-  const std::string transform = c.Str("post_transform", "NONE");
   if (!c.ok()) return;
-  const int64_t labels = std::max<int64_t>(NumLabels(c), 1);
+  const int64_t labels =
+      std::max<int64_t>(NumLabels(c, "classlabels_ints", "classlabels_strings"), 1);
   const DType type = x.dtype();
   if (rho.empty()) return c.Fail("attribute rho is missing");
   V scores, classes;
@@ -199,7 +179,7 @@ void SvmClassifier(NodeContext& c) {
       return c.Fail(absl::StrCat(count, " coefficients for ", labels, " classes"));
     V table = FloatTable(c, coefficients, type, {labels, count / labels});
     scores = MatMul(x, Transpose2(table)) + rho[0];
-    classes = labels == 1 ? Squeeze(Positive(scores), {1}) : ArgMax(c, scores);
+    classes = labels == 1 ? Squeeze(Positive(scores), {1}) : BestClass(c, scores);
   } else {
     const int64_t count = static_cast<int64_t>(per_class.size());
     if (count < 2 || count != labels ||
@@ -215,22 +195,19 @@ void SvmClassifier(NodeContext& c) {
     V wins = Cast(Bin(ir::Op::k_gt, pair_scores, 0.0), type);
     V votes = MatMul(wins, FloatTable(c, p.first, type, {p.count, count})) +
               MatMul(1.0 - wins, FloatTable(c, p.last, type, {p.count, count}));
-    classes = ArgMax(c, votes);
+    classes = BestClass(c, votes);
     if (!prob_a.empty()) {
       if (count > 2) return c.Unsupported("probabilities of more than two classes");
       if (prob_a.size() != 1 || prob_b.size() != 1)
         return c.Fail("prob_a and prob_b have other lengths than rho");
       V p0 = Sigmoid(-(pair_scores * prob_a[0] + prob_b[0]));
       p0 = Minimum(Maximum(p0, c.Scalar(type, 1e-7)), c.Scalar(type, 1 - 1e-7));
-      scores = PostTransform(c, Concat({p0, 1.0 - p0}, 1), transform);
-    } else if (count == 2) {
-      scores = PostTransform(c, Concat({-pair_scores, pair_scores}, 1), transform);
+      scores = Concat({p0, 1.0 - p0}, 1);
     } else {
-      scores = PostTransform(c, pair_scores, transform);
+      scores = count == 2 ? Concat({-pair_scores, pair_scores}, 1) : pair_scores;
     }
   }
-  if (vectors == 0) scores = PostTransform(c, scores, transform);
-  c.Out(1, Cast(scores, f32));
+  c.Out(1, Cast(PostTransform(c, scores, c.Str("post_transform", "NONE")), f32));
   if (c.WantsOutput(0))
     c.Out(0, ClassLabels(c, classes, "classlabels_ints", "classlabels_strings"));
 }
@@ -285,8 +262,7 @@ void ArrayFeatureExtractor(NodeContext& c) {
   V x = c.In(0), at = c.In(1);
   if (!c.ok()) return;
   if (x.rank() == 0) return c.Fail("wanted an input with a last axis");
-  V flat = ReshapeTo(at, {Product(at.shape(), 0, at.rank())});
-  V y = Gather(x, flat, x.rank() - 1);
+  V y = Gather(x, Flat(at), x.rank() - 1);
   c.Out(0, x.rank() == 1 ? Unsqueeze(y, {0}) : y);
 }
 
@@ -329,10 +305,10 @@ void OneHotEncoder(NodeContext& c) {
   const std::vector<int64_t> categories = c.Ints("cats_int64s");
   if (!x.ok()) return;
   if (categories.empty()) return c.Unsupported("categories that are strings");
-  V numbers = c.Iota({static_cast<int64_t>(categories.size())}, 0);
+  const int64_t count = static_cast<int64_t>(categories.size());
   V place = PlaceOf(c, Cast(x, i64), c.I64(categories));
-  if (c.Int("zeros", 1) == 0) place = Gather(numbers, place, 0);  // none of them is an error
-  c.Out(0, Cast(Bin(ir::Op::k_eq, Unsqueeze(place, {x.rank()}), numbers), f32));
+  if (c.Int("zeros", 1) == 0) place = CheckIndex(place, count);  // none of them is an error
+  c.Out(0, Cast(Bin(ir::Op::k_eq, Unsqueeze(place, {x.rank()}), c.Iota({count}, 0)), f32));
 }
 
 void FeatureVectorizer(NodeContext& c) {
@@ -408,6 +384,8 @@ void TfIdfVectorizer(NodeContext& c) {
   const std::string mode = c.Str("mode");
   constexpr int64_t kMostPasses = 4096;
   if (pool.empty()) return c.Unsupported("a pool of strings");
+  if (mode != "TF" && mode != "IDF" && mode != "TFIDF")
+    return c.Fail(absl::StrCat("there is no mode '", mode, "'"));
   if (x.rank() < 1 || x.rank() > 2) return c.Fail("wanted an input of rank 1 or 2");
   if (least < 1 || most < least || most > kMostPasses || skips < 0 || skips > kMostPasses ||
       most * (skips + 1) > kMostPasses || places.empty())
@@ -453,8 +431,12 @@ void TfIdfVectorizer(NodeContext& c) {
   if (*std::min_element(places.begin(), places.end()) < 0 || width > (int64_t{1} << 24))
     return c.Fail("ngram_indexes is out of range");
   std::vector<int64_t> from(static_cast<size_t>(width), static_cast<int64_t>(places.size()));
-  for (size_t i = 0; i < places.size(); ++i)
-    from[static_cast<size_t>(places[i])] = static_cast<int64_t>(i);
+  for (size_t i = 0; i < places.size(); ++i) {
+    int64_t& run_at = from[static_cast<size_t>(places[i])];
+    if (run_at != static_cast<int64_t>(places.size()))
+      return c.Unsupported("two runs of words have one place in ngram_indexes");
+    run_at = static_cast<int64_t>(i);
+  }
   V y = Gather(PadBy(all, {0, 0}, {0, 1}), c.I64(from), 1);
   c.Out(0, flat ? Squeeze(y, {0}) : y);
 }

@@ -263,10 +263,7 @@ void TreeEnsembleRegressor(NodeContext& c) {
 V TwoScores(V one, bool positive) { return Concat({positive ? 1.0 - one : -one, one}, 1); }
 
 void TreeEnsembleClassifier(NodeContext& c) {
-  const Attribute* names = c.Find("classlabels_strings");
-  const size_t num_names = names == nullptr ? 0 : names->strings.size();
-  const int64_t classes =
-      static_cast<int64_t>(std::max(c.Ints("classlabels_int64s").size(), num_names));
+  const int64_t classes = NumLabels(c, "classlabels_int64s", "classlabels_strings");
   const std::vector<int64_t> ids = c.Ints("class_ids");
   const std::vector<double> weights = Numbers(c, "class_weights");
   Forest f = ReadNamed(c, "class", std::max<int64_t>(classes, 1));
@@ -294,13 +291,7 @@ void TreeEnsembleClassifier(NodeContext& c) {
     }
   } else {
     V sums = PlusBase(c, Scores(c, f, x, Aggregate::kSum));
-    if (!sums.ok()) return;
-    ir::Attrs attrs;
-    attrs.axis = 1;
-    labels =
-        classes == 2
-            ? Squeeze(Bin(ir::Op::k_gt, SliceAxis(sums, 1, 1, 2), SliceAxis(sums, 1, 0, 1)), {1})
-            : c.Create(ir::Op::k_argmax, {sums}, std::move(attrs));
+    labels = BestClass(c, sums);
     scores = PostTransform(c, sums, transform);
   }
   c.Out(1, Cast(scores, f32));

@@ -251,7 +251,6 @@ absl::StatusOr<std::vector<Val>> SelectBest(NodeContext& outer, const Candidates
   V worth = Bin(ir::Op::k_and, rest, Bin(ir::Op::k_gt, scores, lowest));
   V more = Reduce(ir::Op::k_any, worth, {0, 1, 2}, false);
   V pick_of = Select(found, Cast(best, i64), c.ScalarInt(i64, -1));
-  if (!c.ok()) return c.status();
   pick_of = Squeeze(pick_of, {2});
   if (!c.ok()) return c.status();
   return std::vector<Val>{scope.Here(more.id), scope.Here(rest.id), scope.Here(pick_of.id)};

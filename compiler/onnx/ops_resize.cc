@@ -198,8 +198,7 @@ V KernelAt(NodeContext& c, V d, const Form& form) {
   V zero = Number(c, 0);
   d = Abs(d);
   if (form.kernel == Kernel::kLinear) return Maximum(1.0 - d, zero);
-  const double a = form.cubic_a;
-  V near = ((a + 2) * d - (a + 3)) * d * d + 1.0, far = ((a * d - 5 * a) * d + 8 * a) * d - 4 * a;
+  V near = CubicNear(d, form.cubic_a), far = CubicFar(d, form.cubic_a);
   return Select(Bin(ir::Op::k_le, d, 1.0), near, Select(Bin(ir::Op::k_lt, d, 2.0), far, zero));
 }
 
@@ -392,18 +391,11 @@ std::vector<AxisPlan> PlansFor(V x, const std::vector<int>& axes) {
   return plans;
 }
 
-std::optional<Kernel> KernelOf(const std::string& mode) {
-  if (mode == "nearest") return Kernel::kNearest;
-  if (mode == "linear" || mode == "bilinear") return Kernel::kLinear;
-  if (mode == "cubic") return Kernel::kCubic;
-  return std::nullopt;
-}
-
 void Resize(NodeContext& c) {
   const bool simple = c.opset() < 11;
   Form form;
   const std::string mode = c.Str("mode", "nearest");
-  const auto kernel = KernelOf(mode);
+  const auto kernel = KernelNamed(mode);
   if (!kernel) return c.Fail(absl::StrCat("mode is '", mode, "'"));
   form.kernel = *kernel;
   form.coordinates = simple ? "asymmetric" : c.Str("coordinate_transformation_mode", "half_pixel");
@@ -441,6 +433,9 @@ void Resize(NodeContext& c) {
     const auto region = KnownFloats(c, 1);
     V roi = c.In(1);
     const size_t n = plans.size();
+    if (!c.ok()) return;
+    if (roi.rank() != 1) return c.Fail(absl::StrCat("roi is ", roi.type().ToString()));
+    c.Require(Eq(roi.dim(0), static_cast<int64_t>(2 * n)), "roi has two numbers for each axis");
     for (size_t i = 0; i < n && c.ok(); ++i) {
       plans[i].begin = Element(roi, static_cast<int64_t>(i));
       plans[i].end = Element(roi, static_cast<int64_t>(n + i));
@@ -456,7 +451,7 @@ void Resize(NodeContext& c) {
 void Upsample(NodeContext& c) {
   Form form;
   const std::string mode = c.Str("mode", "nearest");
-  const auto kernel = KernelOf(mode);
+  const auto kernel = KernelNamed(mode);
   if (!kernel || *kernel == Kernel::kCubic) return c.Fail(absl::StrCat("mode is '", mode, "'"));
   form.kernel = *kernel;
   form.coordinates = "asymmetric";

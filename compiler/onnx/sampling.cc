@@ -2,6 +2,13 @@
 
 namespace lathe::onnx {
 
+std::optional<Kernel> KernelNamed(std::string_view mode) {
+  if (mode == "nearest") return Kernel::kNearest;
+  if (mode == "linear" || mode == "bilinear") return Kernel::kLinear;
+  if (mode == "cubic" || mode == "bicubic") return Kernel::kCubic;
+  return std::nullopt;
+}
+
 V Along(V vector, int rank, int axis) {
   if (!vector.ok()) return vector;
   Shape shape(static_cast<size_t>(rank), 1);
@@ -9,17 +16,16 @@ V Along(V vector, int rank, int axis) {
   return ReshapeTo(vector, shape);
 }
 
+V CubicNear(V d, double a) { return ((a + 2) * d - (a + 3)) * d * d + 1.0; }
+V CubicFar(V d, double a) { return ((a * d - 5 * a) * d + 8 * a) * d - 4 * a; }
+
 std::vector<V> CubicWeights(V t, double a) {
-  // Outside: a d^3 - 5a d^2 + 8a d - 4a; inside: (a + 2) d^3 - (a + 3) d^2 + 1.
-  const auto far = [&](V d) { return ((a * d - 5 * a) * d + 8 * a) * d - 4 * a; };
-  const auto near = [&](V d) { return ((a + 2) * d - (a + 3)) * d * d + 1.0; };
   V u = 1.0 - t;
-  return {far(t + 1.0), near(t), near(u), far(u + 1.0)};
+  return {CubicFar(t + 1.0, a), CubicNear(t, a), CubicNear(u, a), CubicFar(u + 1.0, a)};
 }
 
 DType WeightType(DType type) {
-  if (type == f64 || type == i64 || type == i32) return f64;
-  return f32;
+  return type == f64 || (!IsFloat(type) && SizeOf(type) >= 4) ? f64 : f32;
 }
 
 V FromWeighted(V x, DType type) {
