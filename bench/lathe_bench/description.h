@@ -1,10 +1,9 @@
 #pragma once
-// The model families of the peer benchmark as traced programs, from a model's JSON description and
-// its weights.
+// The inputs of a model of the peer benchmark, as the JSON file beside it describes them.
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
-#include "compiler/io/npz.h"
 #include "lathe/lathe.h"
 
 namespace lathe::bench {
@@ -23,18 +22,12 @@ struct ModelInput {
   std::string dim;
 };
 
-struct Model {
-  std::string family;
-  std::vector<ModelInput> inputs;
-  std::vector<std::string> outputs;
-  std::map<std::string, int64_t> config;
-};
+using Description = std::vector<ModelInput>;
 
 // Reads NAME.json beside NAME.onnx.
-absl::StatusOr<Model> ReadModel(const std::string& onnx_path);
-absl::StatusOr<Program> TraceModel(const Model& model, const io::Arrays& weights);
+absl::StatusOr<Description> ReadDescription(const std::string& onnx_path);
 // The inputs that the benchmark's hash defines for these sizes.
-absl::StatusOr<std::vector<Tensor>> MakeInputs(const Model& model, const Sizes& sizes,
+absl::StatusOr<std::vector<Tensor>> MakeInputs(const Description& description, const Sizes& sizes,
                                                uint32_t seed);
 
 }  // namespace lathe::bench
