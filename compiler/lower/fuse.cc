@@ -57,25 +57,45 @@ bool IsCheap(Op op) {
   }
 }
 
-// How many of the last axes of `v` are those of windows: of a `windows` that elementwise ops, and
-// reshapes of these axes alone, lie upon. Looks at `budget` values at most.
-size_t WindowAxes(const Graph& graph, ValueId v, int* budget) {
+enum class AxisRole : uint8_t { kOther, kWindow, kLastPosition };
+
+// What the axes of `v` are to the `windows` that elementwise ops, permutes, and reshapes of the
+// windows' axes alone, lie upon; empty without windows. Looks at `budget` values at most.
+std::vector<AxisRole> WindowRoles(const Graph& graph, ValueId v, int* budget) {
   const Node& n = graph.node(v);
-  if (--*budget < 0) return 0;
-  if (n.op == Op::k_windows) return n.attrs.sizes.size();
+  if (--*budget < 0) return {};
+  const size_t rank = n.type.shape.size();
+  std::vector<AxisRole> roles;
+  if (n.op == Op::k_windows) {
+    const size_t first = rank - n.attrs.sizes.size();
+    roles.assign(rank, AxisRole::kOther);
+    std::fill(roles.begin() + static_cast<int64_t>(first), roles.end(), AxisRole::kWindow);
+    roles[first - 1] = AxisRole::kLastPosition;
+    return roles;
+  }
+  if (n.op == Op::k_permute) {
+    const std::vector<AxisRole> under = WindowRoles(graph, n.operands[0], budget);
+    for (size_t i = 0; i < rank && !under.empty(); ++i)
+      roles.push_back(under[static_cast<size_t>(n.attrs.axes[i])]);
+    return roles;
+  }
   if (n.op == Op::k_reshape) {
     const Shape &from = graph.type(n.operands[0]).shape, &to = n.type.shape;
-    const size_t axes = WindowAxes(graph, n.operands[0], budget), rest = from.size() - axes;
+    roles = WindowRoles(graph, n.operands[0], budget);
+    while (!roles.empty() && roles.back() == AxisRole::kWindow) roles.pop_back();
+    const size_t rest = roles.size();
     const bool same =
-        axes > 0 && to.size() > rest &&
+        rest > 0 && rest < from.size() && to.size() > rest &&
+        std::find(roles.begin(), roles.end(), AxisRole::kWindow) == roles.end() &&
         std::equal(from.begin(), from.begin() + static_cast<int64_t>(rest), to.begin());
-    return same ? to.size() - rest : 0;
+    if (!same) return {};
+    roles.resize(rank, AxisRole::kWindow);
+    return roles;
   }
-  size_t most = 0;
-  if (ir::Info(n.op).emission != Emission::kElementwise) return most;
+  if (ir::Info(n.op).emission != Emission::kElementwise) return roles;
   for (ValueId o : n.operands)
-    if (graph.type(o).shape == n.type.shape) most = std::max(most, WindowAxes(graph, o, budget));
-  return most;
+    if (roles.empty() && graph.type(o).shape == n.type.shape) roles = WindowRoles(graph, o, budget);
+  return roles;
 }
 
 class Fuser {
@@ -268,6 +288,7 @@ class Fuser {
     // Windows overlap: what is computed for them is computed once.
     const Emission under = ir::Info(node(o).op).emission;
     if (n.op == Op::k_windows && under == Emission::kElementwise && !IsSingle(o)) Need(o);
+    if (n.op == Op::k_windows && node(o).op == Op::k_reshape) Need(UnderStridedViews(o));
     // A reduction of windows ends with what is computed from it alone.
     if (g == kNone && uses_[o] == 1 && ir::Info(n.op).emission == Emission::kElementwise &&
         n.type.shape == graph_.type(o).shape)
@@ -478,15 +499,14 @@ bool IsWindowReduction(const Graph& graph, ValueId v) {
   const Node& n = graph.node(v);
   if (!IsReduction(n.op)) return false;
   int budget = kMaxSearched;
-  const size_t window_axes = WindowAxes(graph, n.operands[0], &budget);
-  const std::vector<int64_t> axes = ReducedAxes(n);
-  const size_t rank = graph.type(n.operands[0]).shape.size();
-  if (window_axes == 0 || axes.size() < window_axes) return false;
+  const std::vector<AxisRole> roles = WindowRoles(graph, n.operands[0], &budget);
   // All of the windows' axes, and not the positions along the last one.
-  for (size_t i = 0; i < window_axes; ++i)
-    if (axes[axes.size() - 1 - i] != static_cast<int64_t>(rank - 1 - i)) return false;
-  const int64_t last_position = static_cast<int64_t>(rank - window_axes) - 1;
-  return std::find(axes.begin(), axes.end(), last_position) == axes.end();
+  const std::vector<int64_t> axes = ReducedAxes(n);
+  for (size_t i = 0; i < roles.size(); ++i) {
+    const bool reduced = std::find(axes.begin(), axes.end(), static_cast<int64_t>(i)) != axes.end();
+    if (roles[i] == (reduced ? AxisRole::kLastPosition : AxisRole::kWindow)) return false;
+  }
+  return !roles.empty();
 }
 
 bool AreTrailing(const std::vector<int64_t>& axes, size_t rank) {

@@ -34,7 +34,7 @@ class GemmLowering {
         group_(group),
         product_(c.graph.node(group.anchor)),
         weights_(c.graph.type(product_.operands[1])),
-        tile_(F32Tile(c.target)),
+        tile_(F32Tile(c.target, weights_.shape[1].constant())),
         scope_(c, absl::StrCat("gemm_", group.members.size())),
         b_(scope_.b()),
         depth_(weights_.shape[0].constant()),

@@ -49,7 +49,9 @@ Coords Delinearize(const Shape& shape, Dim flat) {
   return coords;
 }
 
-std::vector<ReshapeRun> ReshapeRuns(const Shape& from, const Shape& to) {
+namespace {
+
+std::vector<ReshapeRun> MatchRuns(const Shape& from, const Shape& to) {
   std::vector<ReshapeRun> runs;
   size_t i = 0, j = 0;
   while (i < from.size() || j < to.size()) {
@@ -78,12 +80,21 @@ std::vector<ReshapeRun> ReshapeRuns(const Shape& from, const Shape& to) {
   return runs;
 }
 
-Coords ReshapeCoords(const Shape& from, const Shape& to, const Coords& to_coords,
+}  // namespace
+
+std::vector<ReshapeRun> ReshapeRuns(const Shape& from, const Shape& to, const DimMap& map) {
+  std::vector<ReshapeRun> runs = MatchRuns(from, to);
+  std::vector<ReshapeRun> mapped = MatchRuns(MapShape(from, map), MapShape(to, map));
+  return mapped.size() > runs.size() ? mapped : runs;
+}
+
+Coords ReshapeCoords(const Shape& from, const Shape& to, const Coords& to_coords, const DimMap& map,
                      absl::Span<const Join> joins) {
   Coords result;
-  for (const ReshapeRun& run : ReshapeRuns(from, to)) {
-    const Shape run_from(from.begin() + run.from_begin, from.begin() + run.from_end);
-    const Shape run_to(to.begin() + run.to_begin, to.begin() + run.to_end);
+  const Shape inner = MapShape(from, map), outer = MapShape(to, map);
+  for (const ReshapeRun& run : ReshapeRuns(from, to, map)) {
+    const Shape run_from(inner.begin() + run.from_begin, inner.begin() + run.from_end);
+    const Shape run_to(outer.begin() + run.to_begin, outer.begin() + run.to_end);
     const Coords run_coords(to_coords.begin() + run.to_begin, to_coords.begin() + run.to_end);
     const auto join = std::find_if(joins.begin(), joins.end(), [&](const Join& j) {
       return run_coords.size() == 1 && j.joined == run_coords[0] && j.parts == run_from;
@@ -114,7 +125,7 @@ Coords OperandCoords(const Graph& graph, ValueId v, const Coords& coords, const 
       return result;
     }
     case Op::k_reshape:
-      return ReshapeCoords(operand, shape, coords, joins);
+      return ReshapeCoords(graph.type(n.operands[0]).shape, n.type.shape, coords, map, joins);
     case Op::k_permute: {
       Coords result(operand.size(), Dim(0));
       for (size_t i = 0; i < coords.size(); ++i) result[n.attrs.axes[i]] = coords[i];

@@ -38,14 +38,17 @@ Coords WindowCoords(const ir::Graph& graph, ir::ValueId v, const Coords& coords,
 Coords UnreducedCoords(const ir::Graph& graph, const ir::Node& n, const Coords& coords);
 // A reshape's coordinates: dims are matched in runs of equal product, so that no // or % appears
 // where a run has one operand dim, or where a coordinate is a join of that run's dims.
-Coords ReshapeCoords(const Shape& from, const Shape& to, const Coords& to_coords,
+// Shapes are the graph's.
+Coords ReshapeCoords(const Shape& from, const Shape& to, const Coords& to_coords, const DimMap& map,
                      absl::Span<const Join> joins = {});
 
 // Runs from[from_begin, from_end) and to[to_begin, to_end) of equal product, the smallest such.
 struct ReshapeRun {
   size_t from_begin = 0, from_end = 0, to_begin = 0, to_end = 0;
 };
-std::vector<ReshapeRun> ReshapeRuns(const Shape& from, const Shape& to);
+// Of the graph's dims: found among them, or among what a kernel maps them to (which knows that some
+// are 1, but not always that a product has a mapped factor).
+std::vector<ReshapeRun> ReshapeRuns(const Shape& from, const Shape& to, const DimMap& map);
 
 // Row-major position in `base` of element `coords` of `v`, following views; `base` is v or the
 // operand of a chain of views. Reshapes of `base` itself keep the flat position.

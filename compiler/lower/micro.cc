@@ -87,6 +87,14 @@ TileShape F32Tile(const ScheduleTarget& target) {
   return {target.num_vector_registers >= 32 ? 12 : 6, 2 * lanes, lanes};
 }
 
+TileShape F32Tile(const ScheduleTarget& target, int64_t columns) {
+  const TileShape wide = F32Tile(target);
+  TileShape narrow = wide;
+  narrow.width = wide.lanes;
+  const auto padded = [&](int64_t width) { return (columns + width - 1) / width * width; };
+  return padded(narrow.width) * 5 < padded(wide.width) * 4 ? narrow : wide;
+}
+
 std::shared_ptr<const kernel::Kernel> MicroKernels::Get(MicroLhs lhs, int rows, int panels,
                                                         const TileShape& tile) {
   std::lock_guard lock(mutex_);

@@ -28,6 +28,9 @@ struct TileShape {
   int lanes;     // of one register
 };
 TileShape F32Tile(const ScheduleTarget& target);
+// For a product with so many columns: half as wide where that leaves much less of the last panel
+// empty.
+TileShape F32Tile(const ScheduleTarget& target, int64_t columns);
 
 // Owned by an engine; thread-safe.
 class MicroKernels {

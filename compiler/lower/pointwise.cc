@@ -135,8 +135,7 @@ class SplitAxes {
 
   void Split(const ir::Node& n, const Coords& coords) {
     const Shape& from = scope_.graph().type(n.operands[0]).shape;
-    for (const ReshapeRun& run :
-         ReshapeRuns(scope_.MapShape(from), scope_.MapShape(n.type.shape))) {
+    for (const ReshapeRun& run : ReshapeRuns(from, n.type.shape, scope_.map())) {
       if (run.to_end - run.to_begin != 1 || run.from_end - run.from_begin < 2) continue;
       const auto at = std::find(places_.begin(), places_.end(), coords[run.to_begin]);
       if (at == places_.end()) continue;
@@ -159,13 +158,13 @@ class LoopNest {
  public:
   LoopNest(KernelScope& scope, ValueId root, std::vector<AxisRun> runs,
            const std::vector<Shape>& parts)
-      : rank_(scope.graph().type(root).shape.size()), runs_(std::move(runs)) {
+      : scope_(scope), rank_(scope.graph().type(root).shape.size()), runs_(std::move(runs)) {
     const Shape& shape = scope.graph().type(root).shape;
     for (const AxisRun& run : runs_) {
       const bool split = run.size() == 1 && !parts[run.back()].empty();
       const Shape loops = split ? parts[run.back()] : Shape{RunExtent(shape, run)};
       extents_.insert(extents_.end(), loops.begin(), loops.end());
-      splits_.push_back(split ? scope.MapShape(loops) : Shape());
+      splits_.push_back(split ? loops : Shape());
     }
   }
 
@@ -181,7 +180,8 @@ class LoopNest {
         SetRun(runs_[i], at[next], &coords);
       } else {
         const auto begin = at.begin() + static_cast<int64_t>(next);
-        Join join{0, splits_[i], Coords(begin, begin + static_cast<int64_t>(count))};
+        Join join{0, scope_.MapShape(splits_[i]),
+                  Coords(begin, begin + static_cast<int64_t>(count))};
         join.joined = FlatIndex(join.parts, join.coords);
         coords[runs_[i].back()] = join.joined;
         joins->push_back(std::move(join));
@@ -192,27 +192,29 @@ class LoopNest {
   }
 
  private:
+  KernelScope& scope_;
   size_t rank_;
   std::vector<AxisRun> runs_;
-  std::vector<Shape> splits_;  // of each run, over the kernel's sizes; empty: none
+  std::vector<Shape> splits_;  // of each run; empty: none
   Shape extents_;
 };
 
-// For each loop the number of buffers under windows that are read at far or unknown steps along it.
-class WindowReads {
+// For each loop the number of buffers, of all or of those under windows, that are read at far or
+// unknown steps along it.
+class FarReads {
  public:
-  WindowReads(KernelScope& scope, ValueId root, const LoopNest& nest) : scope_(scope) {
+  FarReads(KernelScope& scope, ValueId root, const LoopNest& nest, bool all) : scope_(scope) {
     for (size_t i = 0; i < nest.extents().size(); ++i)
       places_.push_back(scope.b().dims()->Symbol(absl::StrCat("_loop", i)));
     far_.resize(places_.size());
-    Visit(root, nest.CoordsAt(places_, &joins_), false);
+    Visit(root, nest.CoordsAt(places_, &joins_), all);
   }
   const std::vector<int>& far() const { return far_; }
   bool any() const { return any_; }
 
  private:
   // The depth is bounded by the number of values that fusion puts into one group.
-  void Visit(ValueId v, const Coords& coords, bool in_windows) {
+  void Visit(ValueId v, const Coords& coords, bool counts) {
     const ir::Node& n = scope_.graph().node(v);
     if (n.operands.empty()) return;
     const ValueId o = n.operands[0];
@@ -221,22 +223,22 @@ class WindowReads {
       case ir::Op::k_permute:
       case ir::Op::k_reshape:
       case ir::Op::k_slice:
-        return Read(o, OperandCoords(scope_.graph(), v, coords, scope_.map(), joins_), in_windows);
+        return Read(o, OperandCoords(scope_.graph(), v, coords, scope_.map(), joins_), counts);
       case ir::Op::k_windows:
         return Read(o, WindowCoords(scope_.graph(), v, coords, scope_.map()), true);
       default:
         break;
     }
-    if (IsReduction(n.op)) return Read(o, UnreducedCoords(scope_.graph(), n, coords), in_windows);
+    if (IsReduction(n.op)) return Read(o, UnreducedCoords(scope_.graph(), n, coords), counts);
     if (ir::Info(n.op).emission != ir::Emission::kElementwise) return;
     for (const ValueId operand : n.operands) {
-      if (scope_.graph().type(operand).shape == n.type.shape) Read(operand, coords, in_windows);
+      if (scope_.graph().type(operand).shape == n.type.shape) Read(operand, coords, counts);
     }
   }
 
-  void Read(ValueId v, const Coords& coords, bool in_windows) {
-    if (!scope_.plan().IsBuffer(v)) return Visit(v, coords, in_windows);
-    if (!in_windows) return;
+  void Read(ValueId v, const Coords& coords, bool counts) {
+    if (!scope_.plan().IsBuffer(v)) return Visit(v, coords, counts);
+    if (!counts) return;
     any_ = true;
     const Dim flat = FlatIndex(scope_.MapShape(scope_.graph().type(v).shape), coords);
     for (size_t i = 0; i < places_.size(); ++i) {
@@ -258,21 +260,21 @@ class WindowReads {
   bool any_ = false;
 };
 
-// The loop that runs along the lanes: the last one; with windows, whose own axes are short, the
-// last of those that are long and read neighbouring elements.
+// The loop that runs along the lanes: the last one; where that is short, or with windows, whose own
+// axes are, the last of those that are long and read neighbouring elements.
 size_t VectorLoop(KernelScope& scope, ValueId root, const std::vector<ValueId>& inside,
                   const LoopNest& nest) {
   const bool windows = std::any_of(inside.begin(), inside.end(), [&](ValueId v) {
     return scope.graph().node(v).op == ir::Op::k_windows;
   });
   size_t best = nest.extents().size() - 1;
-  if (!windows) return best;
-  const WindowReads reads(scope, root, nest);
-  if (!reads.any()) return best;
-  const auto cost = [&](size_t i) {
-    const Dim extent = nest.extents()[i];
-    return std::pair(extent.is_constant() && extent.constant() < kShort, reads.far()[i]);
+  const auto is_short = [&](size_t i) {
+    return nest.extents()[i].is_constant() && nest.extents()[i].constant() < kShort;
   };
+  if (!windows && !is_short(best)) return best;
+  const FarReads reads(scope, root, nest, /*all=*/!windows);
+  if (!reads.any()) return best;
+  const auto cost = [&](size_t i) { return std::pair(is_short(i), reads.far()[i]); };
   for (size_t i = best; i-- > 0;)
     if (cost(i) < cost(best)) best = i;
   return best;

@@ -48,8 +48,7 @@ Dim KernelScope::Param(const std::string& name, Dim graph_dim) {
     return params_[graph_dim] = *value;
   const Dim size = builder_.Size(absl::StrCat(name, sizes_.size()));
   sizes_.push_back(graph_dim);
-  params_[graph_dim] = size;
-  return size;
+  return params_[graph_dim] = size;
 }
 
 int KernelScope::Add(const std::string& name, DType dtype, BufferKind kind, Dim elements,

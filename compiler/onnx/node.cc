@@ -389,6 +389,19 @@ V Permute(V x, const std::vector<int>& axes) {
   }
   return same ? x : x.c->Create(ir::Op::k_permute, {x}, std::move(attrs));
 }
+V ChannelsLast(V x) {
+  std::vector<int> order = {0};
+  for (int i = 2; i < x.rank(); ++i) order.push_back(i);
+  order.push_back(1);
+  return Permute(x, order);
+}
+
+V ChannelsFirst(V x) {
+  std::vector<int> order = {0, x.rank() - 1};
+  for (int i = 1; i + 1 < x.rank(); ++i) order.push_back(i);
+  return Permute(x, order);
+}
+
 V Broadcast(V x, const Shape& shape) {
   if (!Usable(x)) return x;
   return x.c->Wrap(x.c->builder().BroadcastTo(x.id, shape));

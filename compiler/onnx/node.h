@@ -166,6 +166,8 @@ V Select(V condition, V a, V b);
 V Cast(V x, DType to);
 V ReshapeTo(V x, const Shape& shape);
 V Permute(V x, const std::vector<int>& axes);
+V ChannelsLast(V x);   // [n, c, ..] -> [n, .., c]
+V ChannelsFirst(V x);  // and back
 V Broadcast(V x, const Shape& shape);
 V Unsqueeze(V x, const std::vector<int>& axes);  // ascending, of the result
 V Squeeze(V x, const std::vector<int>& axes);

@@ -252,13 +252,11 @@ bool Stays(NodeContext& c, const AxisPlan& p, const Form& form) {
   return p.in == p.out || c.Known(Eq(p.in, p.out));
 }
 
-void ResizeBy(NodeContext& c, V x, const std::vector<AxisPlan>& plans, const Form& form) {
-  if (!c.ok()) return;
+V ResizeAxes(NodeContext& c, V x, const std::vector<AxisPlan>& plans, const Form& form) {
   const DType type = x.dtype();
   std::vector<AxisPlan> rest;
   std::vector<std::pair<int, int64_t>> repeats;
   for (const AxisPlan& p : plans) {
-    if (Stays(c, p, form)) continue;
     if (const auto k = Repeats(p, form)) {
       if (*k > 1) repeats.emplace_back(p.axis, *k);
     } else {
@@ -266,14 +264,25 @@ void ResizeBy(NodeContext& c, V x, const std::vector<AxisPlan>& plans, const For
     }
   }
   if (!repeats.empty()) x = RepeatAxes(x, repeats);
-  if (rest.empty()) return c.Out(0, x);
-  if (form.kernel == Kernel::kNearest) {
-    for (const AxisPlan& p : rest) x = ResizeAxis(c, x, p, form);
-    return c.Out(0, x);
-  }
-  x = Cast(x, WeightType(type));
+  if (rest.empty()) return x;
+  const bool weighted = form.kernel != Kernel::kNearest;
+  if (weighted) x = Cast(x, WeightType(type));
   for (const AxisPlan& p : rest) x = ResizeAxis(c, x, p, form);
-  c.Out(0, FromWeighted(x, type));
+  return weighted ? FromWeighted(x, type) : x;
+}
+
+void ResizeBy(NodeContext& c, V x, const std::vector<AxisPlan>& plans, const Form& form) {
+  if (!c.ok()) return;
+  std::vector<AxisPlan> moved;
+  for (const AxisPlan& p : plans)
+    if (!Stays(c, p, form)) moved.push_back(p);
+  // Images lie with their channels innermost behind a convolution.
+  const bool image =
+      x.rank() >= 3 && !moved.empty() &&
+      std::all_of(moved.begin(), moved.end(), [](const AxisPlan& p) { return p.axis >= 2; });
+  if (!image) return c.Out(0, ResizeAxes(c, x, moved, form));
+  for (AxisPlan& p : moved) --p.axis;
+  c.Out(0, ChannelsFirst(ResizeAxes(c, ChannelsLast(x), moved, form)));
 }
 
 // An input that is there and has elements.

@@ -73,6 +73,30 @@ V Spread(NodeContext& c, V x, int axis, int64_t stride) {
   return SliceAxis(x, axis, 0, c.Known(d >= 1) ? last : Max(last, 0));
 }
 
+// Where each element of the input makes a block of the result of its own: a product, whose columns
+// are the taps of each output. x [n, c, d..] with weights [c, m, k..] -> [n, m, d * k..].
+V SpreadBlocks(V x, V weights) {
+  const int rank = x.rank() - 2;
+  const Dim c = x.dim(1), m = weights.dim(1);
+  Dim rows = x.dim(0), columns = m;
+  Shape apart = {x.dim(0)}, joined = apart;
+  std::vector<int> order = {0};
+  for (int i = 0; i < rank; ++i) {
+    rows *= x.dim(i + 2);
+    columns *= weights.dim(i + 2);
+    apart.push_back(x.dim(i + 2));
+    joined.push_back(x.dim(i + 2) * weights.dim(i + 2));
+    order.insert(order.end(), {1 + i, 1 + rank + i});
+  }
+  for (int i = 0; i < rank; ++i) apart.push_back(weights.dim(i + 2));
+  apart.push_back(m);
+  joined.push_back(m);
+  order.push_back(1 + 2 * rank);
+  V y =
+      MatMul(ReshapeTo(ChannelsLast(x), {rows, c}), ReshapeTo(ChannelsLast(weights), {c, columns}));
+  return ChannelsFirst(ReshapeTo(Permute(ReshapeTo(y, apart), order), joined));
+}
+
 // A convolution over the input with zeros between its elements, by the kernel turned around.
 void ConvTranspose(NodeContext& c) {
   V x = c.In(0), weights = c.In(1);
@@ -90,6 +114,21 @@ void ConvTranspose(NodeContext& c) {
   extra.resize(rank, 0);
   pads.resize(2 * rank, 0);
   if (!c.ok()) return;
+  bool blocks = groups == 1 && output.empty() && auto_pad == ir::AutoPad::kExplicit;
+  for (size_t i = 0; i < rank && blocks; ++i)
+    blocks = shape[i + 2] == Dim(strides[i]) && dilations[i] == 1 && pads[i] >= 0 &&
+             pads[rank + i] >= extra[i];
+  if (blocks) {
+    c.Require(Eq(shape[0], x.dim(1)), "the weights' channels are the input's");
+    V y = SpreadBlocks(x, weights);
+    for (size_t i = 0; i < rank && c.ok(); ++i) {
+      const int axis = static_cast<int>(i) + 2;
+      const int64_t cut = pads[i] + pads[rank + i] - extra[i];
+      if (cut > 0)
+        y = SliceAxis(y, axis, pads[i], Max(y.dim(axis) - (pads[rank + i] - extra[i]), pads[i]));
+    }
+    return c.Out(0, c.Has(2) ? y + PerChannel(c.In(2), y.rank()) : y);
+  }
   Windows w;
   w.strides.assign(rank, 1);
   w.dilations = dilations;
@@ -324,67 +363,115 @@ V WindowsOf(V x, const Windows& w, double outside) {
   return x.c->Create(ir::Op::k_windows, {x}, std::move(attrs));
 }
 
+namespace {
+
+// The windows of each place in a row of its own: [n * o, k * c], channels innermost.
+V WindowRows(NodeContext& c, V x, const Windows& w, Shape* places) {
+  const size_t rank = w.rank();
+  const Dim channels = x.dim(1);
+  const auto all = [](const auto& list, const auto& value) {
+    return std::all_of(list.begin(), list.end(), [&](const auto& e) { return e == value; });
+  };
+  Dim rows = 1, depth = channels;
+  for (Dim d : w.sizes) depth *= d;
+  V windows;
+  *places = {x.dim(0)};
+  if (all(w.sizes, Dim(1)) && all(w.strides, 1) && all(w.low, Dim(0)) && all(w.high, Dim(0))) {
+    windows = ChannelsLast(x);
+    for (size_t i = 0; i < rank; ++i) places->push_back(x.dim(static_cast<int>(i) + 2));
+  } else if (channels.is_constant() && channels.constant() > 0 && w.dilations.back() == 1) {
+    // The last axis and the channels are one axis, and what a window has of them is one piece of
+    // it.
+    Windows flat = w;
+    flat.sizes.back() *= channels;
+    flat.strides.back() *= channels.constant();
+    flat.low.back() *= channels;
+    flat.high.back() *= channels;
+    Shape shape = {x.dim(0)};
+    for (size_t i = 0; i < rank; ++i) shape.push_back(x.dim(static_cast<int>(i) + 2));
+    shape.back() *= channels;
+    windows = WindowsOf(ReshapeTo(ChannelsLast(x), shape), flat, 0);
+    for (size_t i = 0; i < rank; ++i) places->push_back(windows.dim(static_cast<int>(i) + 1));
+  } else {
+    windows = ChannelsLast(WindowsOf(x, w, 0));
+    for (size_t i = 0; i < rank; ++i) places->push_back(windows.dim(static_cast<int>(i) + 1));
+  }
+  if (!c.ok()) return {&c};
+  for (Dim d : *places) rows *= d;
+  return ReshapeTo(windows, {rows, depth});
+}
+
+// One product: [n * o, k * c] by [k * c, m].
+V ConvolveWhole(NodeContext& c, V x, V weights, const Windows& w) {
+  Shape places;
+  V rows = WindowRows(c, x, w, &places);
+  if (!c.ok()) return {&c};
+  const Dim m = weights.dim(0);
+  V y = MatMul(rows, Transpose2(ReshapeTo(ChannelsLast(weights), {m, rows.dim(1)})));
+  places.push_back(m);
+  return ChannelsFirst(ReshapeTo(y, places));
+}
+
+// Each channel with weights of its own: a sum over each window.
+V ConvolveByChannel(V windows, V weights) {
+  const int rank = weights.rank() - 2;
+  Shape taps(static_cast<size_t>(1 + rank), Dim(1));
+  std::vector<int> axes;
+  Dim count = 1;
+  for (int i = 0; i < rank; ++i) {
+    taps.push_back(weights.dim(2 + i));
+    count *= weights.dim(2 + i);
+    axes.push_back(1 + rank + i);
+  }
+  taps.push_back(weights.dim(0));
+  // [m, 1, k..] -> [k.., m]
+  V by_tap = Transpose2(ReshapeTo(weights, {weights.dim(0), count}));
+  V products = ChannelsLast(windows) * ReshapeTo(by_tap, taps);
+  return ChannelsFirst(Reduce(ir::Op::k_sum, products, axes, false));
+}
+
+// One product for each group: [n * o, c / g * k] by [c / g * k, m / g].
+V ConvolveGroups(V windows, V weights, int64_t groups, const Shape& places) {
+  const int rank = weights.rank() - 2;
+  const Dim m = weights.dim(0), part = weights.dim(1), out = FloorDiv(m, groups);
+  Dim rows = 1, depth = part;
+  Shape apart = {places[0], groups, part}, spread = {groups}, result = {places[0], m};
+  for (Dim d : places) {
+    rows *= d;
+    spread.push_back(d);
+  }
+  for (int i = 0; i < rank; ++i) result.push_back(places[static_cast<size_t>(i) + 1]);
+  for (int i = 0; i < 2 * rank; ++i) apart.push_back(windows.dim(2 + i));
+  for (int i = 0; i < rank; ++i) depth *= weights.dim(2 + i);
+  spread.push_back(out);
+  std::vector<int> order = {1, 0}, back = {1, 0, rank + 2};
+  for (int i = 0; i < rank; ++i) order.push_back(3 + i);
+  order.push_back(2);
+  for (int i = 0; i < rank; ++i) order.push_back(3 + rank + i);
+  for (int i = 0; i < rank; ++i) back.push_back(2 + i);
+  V y = MatMul(ReshapeTo(Permute(ReshapeTo(windows, apart), order), {groups, rows, depth}),
+               Transpose2(ReshapeTo(weights, {groups, out, depth})));
+  return ReshapeTo(Permute(ReshapeTo(y, spread), back), result);
+}
+
+}  // namespace
+
 V Convolve(NodeContext& c, V x, V weights, int64_t groups, const Windows& w) {
   if (!c.ok()) return {&c};
-  const int rank = static_cast<int>(w.rank());
-  const Dim n = x.dim(0), channels = x.dim(1), m = weights.dim(0), part = weights.dim(1);
+  const Dim channels = x.dim(1), m = weights.dim(0), part = weights.dim(1);
   if (groups < 1) {
     c.Fail(absl::StrCat("group is ", groups));
     return {&c};
   }
   c.Require(Eq(part * groups, channels), "the weights' channels times the groups are the input's");
   c.Require(Eq(lathe::Mod(m, groups), 0), "the groups divide the outputs");
+  if (groups == 1) return ConvolveWhole(c, x, weights, w);
   V windows = WindowsOf(x, w, 0);  // [n, c, o.., k..]
   if (!c.ok()) return {&c};
-  Shape extents;
-  for (int i = 0; i < rank; ++i) extents.push_back(windows.dim(2 + i));
-  Dim places = 1, taps = 1;
-  for (Dim d : extents) places *= d;
-  for (Dim d : w.sizes) taps *= d;
-  Shape result = {n, m};
-  result.insert(result.end(), extents.begin(), extents.end());
-  if (part == Dim(1) && m == channels && groups > 1) {  // depthwise: a sum over each window
-    Shape shape = {m};
-    shape.insert(shape.end(), static_cast<size_t>(rank), Dim(1));
-    shape.insert(shape.end(), w.sizes.begin(), w.sizes.end());
-    return Reduce(ir::Op::k_sum, windows * ReshapeTo(weights, shape),
-                  LastAxes(windows.rank(), w.rank()), false);
-  }
-  // One product for each group: [n * o, c / g * k] by [c / g * k, m / g].
-  std::vector<int> order, back;
-  if (groups == 1) {  // channels innermost: they lie side by side where a layer before left them so
-    order.push_back(0);
-    for (int i = 0; i < rank; ++i) order.push_back(2 + i);
-    for (int i = 0; i < rank; ++i) order.push_back(2 + rank + i);
-    order.push_back(1);
-    std::vector<int> last = {0};
-    for (int i = 0; i < rank; ++i) last.push_back(2 + i);
-    last.push_back(1);
-    V rows = ReshapeTo(Permute(windows, order), {n * places, taps * part});
-    V y = MatMul(rows, Transpose2(ReshapeTo(Permute(weights, last), {m, taps * part})));
-    Shape apart = {n};
-    apart.insert(apart.end(), extents.begin(), extents.end());
-    apart.push_back(m);
-    back = {0, rank + 1};
-    for (int i = 0; i < rank; ++i) back.push_back(1 + i);
-    return Permute(ReshapeTo(y, apart), back);
-  }
-  const Dim out = FloorDiv(m, groups);
-  Shape apart = {n, groups, part};
-  apart.insert(apart.end(), extents.begin(), extents.end());
-  apart.insert(apart.end(), w.sizes.begin(), w.sizes.end());
-  order = {1, 0};
-  for (int i = 0; i < rank; ++i) order.push_back(3 + i);
-  order.push_back(2);
-  for (int i = 0; i < rank; ++i) order.push_back(3 + rank + i);
-  V rows = ReshapeTo(Permute(ReshapeTo(windows, apart), order), {groups, n * places, part * taps});
-  V y = MatMul(rows, Transpose2(ReshapeTo(weights, {groups, out, part * taps})));
-  Shape spread = {groups, n};
-  spread.insert(spread.end(), extents.begin(), extents.end());
-  spread.push_back(out);
-  back = {1, 0, rank + 2};
-  for (int i = 0; i < rank; ++i) back.push_back(2 + i);
-  return ReshapeTo(Permute(ReshapeTo(y, spread), back), result);
+  if (part == Dim(1) && m == channels) return ConvolveByChannel(windows, weights);
+  Shape places = {x.dim(0)};
+  for (int i = 0; i < static_cast<int>(w.rank()); ++i) places.push_back(windows.dim(2 + i));
+  return ConvolveGroups(windows, weights, groups, places);
 }
 
 std::vector<Mapping> WindowMappings() {

@@ -1,9 +1,10 @@
 // Reshapes and permutes move behind elementwise ops: f(view(x), c) = view(f(x, c)), where the other
-// operands are views of the same kind or constants, or, behind a product, values that exist before
+// operands are views of the same kind or repeated, or, behind a product, values that exist before
 // it and get the inverse view. So what follows a product (a bias, an activation, a residual) is
 // computed on the product itself, views meet and cancel, and a chain of convolutions stays in the
 // layout of their products. Elements are moved, not changed.
 #include <algorithm>
+#include <numeric>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "compiler/passes/requirements.h"
 #include "compiler/passes/rewriter.h"
 #include "compiler/passes/rules.h"
+#include "ir/shape_rules.h"
 
 namespace lathe::compiler {
 namespace {
@@ -57,7 +59,13 @@ class Sinker {
       order_[v] = ++time_;
       if (rules_.Apply(graph_, rewriter_, v, context_)) return;
       const ir::OpInfo& info = ir::Info(graph_.node(v).op);
-      if (info.emission == ir::Emission::kElementwise && !(info.traits & ir::kMayFail)) Sink(v);
+      if (info.emission == ir::Emission::kElementwise && !(info.traits & ir::kMayFail)) {
+        Sink(v);
+      } else if (SumsUp(v)) {
+        SinkBehindReduction(v);
+      } else if (graph_.node(v).op == Op::k_concat) {
+        SinkBehindConcat(v);
+      }
     });
     if (!inverted_) return;
     RestateRequirements(graph_, [&](ValueId v) { return graph_.node(v).op == Op::k_reshape; });
@@ -96,6 +104,69 @@ class Sinker {
     rewriter_.Become(v, outermost.op, {inner}, outermost.attrs);
     context_.Count("f(view(x)) = view(f(x))");
     // The view may meet what the rules know.
+    rules_.Apply(graph_, rewriter_, v, context_);
+  }
+
+  // Whether the op reduces attrs.axes.
+  bool SumsUp(ValueId v) const {
+    const Op op = graph_.node(v).op;
+    return op == Op::k_mean || (ir::Info(op).emission == ir::Emission::kReduction &&
+                                op != Op::k_argmax && op != Op::k_argmin);
+  }
+
+  // f(permute(x)) = permute(f(x)) where f leaves the last axis of x: it reads x in order, with
+  // neighbours side by side.
+  void SinkBehindReduction(ValueId v) {
+    const Node& n = graph_.node(v);
+    const ValueId view = n.operands[0];
+    if (graph_.node(view).op != Op::k_permute) return;
+    const std::vector<int64_t> order = graph_.node(view).attrs.axes;
+    const Shape& shape = ShapeOf(Under(view));
+    Attrs attrs = n.attrs;
+    for (int64_t& axis : attrs.axes) axis = order[static_cast<size_t>(axis)];
+    std::sort(attrs.axes.begin(), attrs.axes.end());
+    if (attrs.axes.empty() || attrs.axes.back() + 1 == static_cast<int64_t>(shape.size())) return;
+    std::vector<int64_t> left, back;  // axes of x that the result has; its order of them
+    for (size_t i = 0; i < shape.size(); ++i) {
+      const int64_t axis = static_cast<int64_t>(i);
+      if (attrs.keep_dims || !std::binary_search(attrs.axes.begin(), attrs.axes.end(), axis))
+        left.push_back(axis);
+    }
+    for (const int64_t axis : order) {
+      const auto at = std::find(left.begin(), left.end(), axis);
+      if (at != left.end()) back.push_back(at - left.begin());
+    }
+    const ir::ValueType type = {n.type.dtype, ir::ReducedShape(shape, attrs.axes, attrs.keep_dims)};
+    const ValueId inner = Insert(n.op, {Under(view)}, std::move(attrs), type, v);
+    PermuteBack(v, inner, std::move(back));
+  }
+
+  // concat(permute(x), permute(y)) = permute(concat(x, y)).
+  void SinkBehindConcat(ValueId v) {
+    const Node& n = graph_.node(v);
+    if (graph_.node(n.operands[0]).op != Op::k_permute) return;
+    const std::vector<int64_t> order = graph_.node(n.operands[0]).attrs.axes;
+    std::vector<ValueId> under;
+    for (const ValueId o : n.operands) {
+      if (graph_.node(o).op != Op::k_permute || graph_.node(o).attrs.axes != order) return;
+      under.push_back(Under(o));
+    }
+    Attrs attrs = n.attrs;
+    attrs.axis = order[static_cast<size_t>(*attrs.axis)];
+    Shape shape = n.type.shape;
+    for (size_t i = 0; i < order.size(); ++i)
+      shape[static_cast<size_t>(order[i])] = n.type.shape[i];
+    const ir::ValueType type = {n.type.dtype, shape};
+    const ValueId inner = Insert(Op::k_concat, std::move(under), std::move(attrs), type, v);
+    PermuteBack(v, inner, order);
+  }
+
+  void PermuteBack(ValueId v, ValueId inner, std::vector<int64_t> order) {
+    context_.Count("f(view(x)) = view(f(x))");
+    if (std::is_sorted(order.begin(), order.end())) return rewriter_.Replace(v, inner);
+    Attrs attrs;
+    attrs.axes = std::move(order);
+    rewriter_.Become(v, Op::k_permute, {inner}, std::move(attrs));
     rules_.Apply(graph_, rewriter_, v, context_);
   }
 
@@ -168,7 +239,7 @@ class Sinker {
     return view_back;
   }
 
-  // Where the axes of a repeated constant lie before the view.
+  // Where the axes of a repeated value lie before the view.
   std::optional<std::vector<int64_t>> PulledAxes(const Node& repeated, ValueId view) const {
     const Node& of = graph_.node(view);
     std::vector<int64_t> axes;
@@ -183,21 +254,37 @@ class Sinker {
       if (!behind || behind->second != behind->first + 1) return std::nullopt;
       axes.push_back(static_cast<int64_t>(behind->first));
     }
-    if (!std::is_sorted(axes.begin(), axes.end())) return std::nullopt;
+    if (of.op == Op::k_reshape && !std::is_sorted(axes.begin(), axes.end())) return std::nullopt;
     return axes;
   }
 
   bool CanPull(ValueId v, ValueId view) const {
     const Node& n = graph_.node(v);
-    return graph_.node(n.operands[0]).op == Op::k_constant && PulledAxes(n, view).has_value();
+    return (graph_.node(view).op == Op::k_permute ||
+            graph_.node(n.operands[0]).op == Op::k_constant) &&
+           PulledAxes(n, view).has_value();
   }
 
   ValueId Pull(ValueId v, ValueId view) {
     const Node of = graph_.node(v);
+    ValueId repeated = of.operands[0];
     Attrs attrs;
     attrs.axes = *PulledAxes(of, view);
+    if (!std::is_sorted(attrs.axes.begin(), attrs.axes.end())) {
+      const std::vector<int64_t> axes = attrs.axes;
+      Attrs order;
+      order.axes.resize(axes.size());
+      std::iota(order.axes.begin(), order.axes.end(), 0);
+      std::sort(order.axes.begin(), order.axes.end(), [&](int64_t a, int64_t b) {
+        return axes[static_cast<size_t>(a)] < axes[static_cast<size_t>(b)];
+      });
+      Shape shape;
+      for (const int64_t a : order.axes) shape.push_back(ShapeOf(repeated)[static_cast<size_t>(a)]);
+      std::sort(attrs.axes.begin(), attrs.axes.end());
+      repeated = Insert(Op::k_permute, {repeated}, std::move(order), {of.type.dtype, shape}, v);
+    }
     attrs.shape = ShapeOf(Under(view));
-    return Insert(Op::k_broadcast, of.operands, attrs, {of.type.dtype, *attrs.shape}, v);
+    return Insert(Op::k_broadcast, {repeated}, attrs, {of.type.dtype, *attrs.shape}, v);
   }
 
   ValueId Insert(Op op, std::vector<ValueId> operands, Attrs attrs, ir::ValueType type,
