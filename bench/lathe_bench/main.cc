@@ -15,7 +15,10 @@ ABSL_FLAG(int, threads, 2, "threads of the engine, for suites that don't fix it"
 ABSL_FLAG(int, rounds, 21, "alternations of each measurement");
 ABSL_FLAG(std::string, trace, "examples/data/azure_conversation_lengths.csv",
           "CSV of request lengths");
-ABSL_FLAG(std::string, dims, "", "sizes of calls, for `model`: batch=1,seq=128;batch=1,seq=7");
+ABSL_FLAG(
+    std::string, dims, "",
+    "sizes of calls, for `model`: batch=1,seq=128;batch=1,seq=7, or @FILE: a CSV file of names "
+    "and a line of sizes for each call");
 
 namespace {
 
@@ -64,6 +67,6 @@ int main(int argc, char** argv) {
       {absl::GetFlag(FLAGS_threads), absl::GetFlag(FLAGS_rounds), absl::GetFlag(FLAGS_trace),
        Self(), is_model ? arguments[2] : "", absl::GetFlag(FLAGS_dims)});
   if (status.ok()) return 0;
-  std::cerr << "lathe-bench: " << status.ToString() << "\n";
+  std::cerr << "lathe-bench: " << status.message() << "\n";
   return 1;
 }

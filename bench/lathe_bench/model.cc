@@ -2,15 +2,19 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <fstream>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 #include "bench/lathe_bench/suites.h"
 #include "ir/dim/context.h"
 #include "ir/samples.h"
+#include "ir/staged.h"
 #include "lathe/engine.h"
 #include "lathe/onnx.h"
 
@@ -21,19 +25,47 @@ double Now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-// "batch=1,seq=128;batch=1,seq=7": sizes of one call after another.
+absl::Status AddSize(const std::string& name, const std::string& text, Sizes* sizes) {
+  int64_t value = 0;
+  if (name.empty() || !absl::SimpleAtoi(text, &value) || value < 0)
+    return absl::InvalidArgumentError(
+        absl::StrCat("--dims has '", name, "=", text, "', wanted name=size"));
+  (*sizes)[name] = value;
+  return absl::OkStatus();
+}
+
+// A trace: a line of names, then a line of sizes for each call.
+absl::StatusOr<std::vector<Sizes>> ReadTrace(const std::string& path) {
+  std::ifstream in(path);
+  std::string line;
+  if (!in || !std::getline(in, line)) return absl::NotFoundError("can't read " + path);
+  const std::vector<std::string> names = absl::StrSplit(absl::StripAsciiWhitespace(line), ',');
+  std::vector<Sizes> all;
+  while (std::getline(in, line)) {
+    if (absl::StripAsciiWhitespace(line).empty()) continue;
+    const std::vector<std::string> texts = absl::StrSplit(absl::StripAsciiWhitespace(line), ',');
+    if (texts.size() != names.size())
+      return absl::InvalidArgumentError(absl::StrCat(path, ": '", line, "' has ", texts.size(),
+                                                     " columns, wanted ", names.size()));
+    Sizes sizes;
+    for (size_t i = 0; i < names.size(); ++i)
+      if (absl::Status s = AddSize(names[i], texts[i], &sizes); !s.ok()) return s;
+    all.push_back(std::move(sizes));
+  }
+  return all;
+}
+
+// "batch=1,seq=128;batch=1,seq=7": sizes of one call after another; or "@FILE", a trace.
 absl::StatusOr<std::vector<Sizes>> ReadDims(const std::string& text) {
+  if (!text.empty() && text[0] == '@') return ReadTrace(text.substr(1));
   std::vector<Sizes> all;
   for (const std::string& call : std::vector<std::string>(absl::StrSplit(text, ';'))) {
     Sizes sizes;
     for (const std::string& part :
          std::vector<std::string>(absl::StrSplit(call, ',', absl::SkipEmpty()))) {
-      const size_t equals = part.find('=');
-      int64_t value = 0;
-      if (equals == std::string::npos || !absl::SimpleAtoi(part.substr(equals + 1), &value))
-        return absl::InvalidArgumentError(
-            absl::StrCat("--dims has '", part, "', wanted name=size"));
-      sizes[part.substr(0, equals)] = value;
+      const std::pair<std::string, std::string> entry =
+          absl::StrSplit(part, absl::MaxSplits('=', 1));
+      if (absl::Status s = AddSize(entry.first, entry.second, &sizes); !s.ok()) return s;
     }
     all.push_back(std::move(sizes));
   }
@@ -64,36 +96,45 @@ absl::Status ModelRun(const SuiteOptions& options) {
   const double start = Now();
   absl::StatusOr<OnnxModel> model = load_onnx(options.model);
   if (!model.ok()) return model.status();
-  if (model->program.is_staged())
-    return absl::UnimplementedError(
-        "inputs for a program in stages can't be made up; use jit-repl run");
-  const ir::Graph graph = model->program.graph().Clone();
+  absl::StatusOr<ir::Graph> graph = model->program.is_staged()
+                                        ? ir::EntryGraph(model->program.staged())
+                                        : model->program.graph().Clone();
+  if (!graph.ok()) return graph.status();
   Engine engine({.threads = options.threads});
   absl::StatusOr<Function> f = engine.compile(std::move(model->program));
   if (!f.ok()) return f.status();
   if (absl::Status s = f->prepare(); !s.ok()) return s;
   const double load_seconds = Now() - start;
   std::printf("%s: loaded and compiled in %.3f s\n", options.model.c_str(), load_seconds);
-  std::printf("%-32s %12s %12s %14s\n", "sizes", "first ms", "warm ms", "peak bytes");
+  std::printf("%-32s %8s %12s %12s %14s\n", "sizes", "calls", "first ms", "warm ms", "peak bytes");
   nlohmann::json json = {{"model", options.model}, {"load_s", load_seconds}};
+  // Sizes in the order of their first call; a size of a trace is measured as often as it occurs.
+  std::map<Sizes, std::vector<double>> times;
+  std::vector<Sizes> order;
   for (const Sizes& sizes : *calls) {
-    const std::vector<Tensor> inputs = ir::SampleInputs(graph, Symbols(graph, sizes), 1, false);
-    std::vector<double> times;
-    for (int i = 0; i <= options.rounds; ++i) {
+    std::vector<double>& of = times[sizes];
+    if (of.empty()) order.push_back(sizes);
+    const std::vector<Tensor> inputs = ir::SampleInputs(*graph, Symbols(*graph, sizes), 1, false);
+    const int rounds = of.empty() ? options.rounds + 1 : 1;
+    for (int i = 0; i < rounds; ++i) {
       const double begin = Now();
       absl::StatusOr<std::vector<Tensor>> out = f->call(inputs);
       if (!out.ok()) return out.status();
-      times.push_back(Now() - begin);
+      of.push_back(Now() - begin);
     }
-    const double first = times[0];
-    std::nth_element(times.begin() + 1, times.begin() + 1 + options.rounds / 2, times.end());
-    const double warm = times[1 + static_cast<size_t>(options.rounds) / 2];
+  }
+  for (const Sizes& sizes : order) {
+    std::vector<double>& of = times[sizes];
+    const double first = of[0];
+    const auto middle = of.begin() + 1 + static_cast<int64_t>(of.size() - 1) / 2;
+    std::nth_element(of.begin() + 1, middle, of.end());
     const absl::StatusOr<int64_t> bytes = f->peak_bytes(sizes);
-    std::printf("%-32s %12.3f %12.3f %14lld\n", Text(sizes).c_str(), first * 1e3, warm * 1e3,
-                static_cast<long long>(bytes.value_or(-1)));
+    std::printf("%-32s %8zu %12.3f %12.3f %14lld\n", Text(sizes).c_str(), of.size(), first * 1e3,
+                *middle * 1e3, static_cast<long long>(bytes.value_or(-1)));
     json["calls"].push_back({{"sizes", sizes},
+                             {"calls", of.size()},
                              {"first_s", first},
-                             {"warm_s", warm},
+                             {"warm_s", *middle},
                              {"peak_bytes", bytes.value_or(-1)}});
   }
   json["compiles_in_calls"] = engine.counters().compiles_in_calls;

@@ -272,19 +272,36 @@ class Sinker {
     attrs.axes = *PulledAxes(of, view);
     if (!std::is_sorted(attrs.axes.begin(), attrs.axes.end())) {
       const std::vector<int64_t> axes = attrs.axes;
-      Attrs order;
-      order.axes.resize(axes.size());
-      std::iota(order.axes.begin(), order.axes.end(), 0);
-      std::sort(order.axes.begin(), order.axes.end(), [&](int64_t a, int64_t b) {
-        return axes[static_cast<size_t>(a)] < axes[static_cast<size_t>(b)];
+      std::vector<int64_t> order(axes.size());
+      std::iota(order.begin(), order.end(), 0);
+      std::sort(order.begin(), order.end(), [&](int64_t x, int64_t y) {
+        return axes[static_cast<size_t>(x)] < axes[static_cast<size_t>(y)];
       });
-      Shape shape;
-      for (const int64_t a : order.axes) shape.push_back(ShapeOf(repeated)[static_cast<size_t>(a)]);
       std::sort(attrs.axes.begin(), attrs.axes.end());
-      repeated = Insert(Op::k_permute, {repeated}, std::move(order), {of.type.dtype, shape}, v);
+      repeated = Reordered(repeated, std::move(order), v);
     }
     attrs.shape = ShapeOf(Under(view));
     return Insert(Op::k_broadcast, {repeated}, attrs, {of.type.dtype, *attrs.shape}, v);
+  }
+
+  // permute(x), as a reshape or x itself where only extents of 1 move.
+  ValueId Reordered(ValueId x, std::vector<int64_t> order, ValueId like) {
+    const DType dtype = graph_.type(x).dtype;
+    Shape shape;
+    std::vector<int64_t> moved;
+    for (const int64_t a : order) {
+      shape.push_back(ShapeOf(x)[static_cast<size_t>(a)]);
+      if (shape.back() != Dim(1)) moved.push_back(a);
+    }
+    Attrs attrs;
+    if (std::is_sorted(moved.begin(), moved.end())) {
+      while (graph_.node(x).op == Op::k_reshape) x = Under(x);
+      if (ShapeOf(x) == shape) return x;
+      attrs.shape = shape;
+      return Insert(Op::k_reshape, {x}, std::move(attrs), {dtype, shape}, like);
+    }
+    attrs.axes = std::move(order);
+    return Insert(Op::k_permute, {x}, std::move(attrs), {dtype, shape}, like);
   }
 
   ValueId Insert(Op op, std::vector<ValueId> operands, Attrs attrs, ir::ValueType type,

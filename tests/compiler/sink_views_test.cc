@@ -28,6 +28,16 @@ TEST(SinkViewsTest, ViewsMoveBehindWhatIsComputedElementByElement) {
        "axes=[0, 2, 1])"},
       {"reshape(x, [4*n, 2]) * constant(f32[2]{1, 2})",
        "reshape(x * constant(f32[2]{1, 2}), [4*n, 2])"},
+      // what leaves the last axis reads it in order
+      {"sum(permute(x, axes=[0, 2, 1]), axes=[2])", "sum(x, axes=[1])"},
+      {"max(permute(x, axes=[2, 0, 1]), axes=[2], keep_dims=true)",
+       "permute(max(x, axes=[1], keep_dims=true), axes=[2, 0, 1])"},
+      {"mean(permute(x, axes=[1, 2, 0]), axes=[0, 2])", "mean(x, axes=[0, 1])"},
+      {"sum(permute(x, axes=[2, 0, 1]), axes=[0])", "sum(permute(x, axes=[2, 0, 1]), axes=[0])"},
+      {"concat(permute(x, axes=[0, 2, 1]), permute(z, axes=[0, 2, 1]), axis=1)",
+       "permute(concat(x, z, axis=2), axes=[0, 2, 1])"},
+      {"concat(permute(x, axes=[2, 1, 0]), permute(z, axes=[2, 1, 0]), axis=2)",
+       "permute(concat(x, z, axis=0), axes=[2, 1, 0])"},
       // and where not
       {"reshape(x, [n, 8]) * constant(f32[8]{1, 2, 3, 4, 5, 6, 7, 8})",
        "reshape(x, [n, 8]) * constant(f32[8]{1, 2, 3, 4, 5, 6, 7, 8})"},
@@ -56,9 +66,21 @@ output z = permute(y, axes=[0, 2, 1])
   EXPECT_LT(CompiledDifference(text, {{2, 3}}), 1e-6);
 }
 
-TEST(SinkViewsTest, AValueThatWaitsForTheProductKeepsItsPlace) {
+TEST(SinkViewsTest, WhatIsRepeatedComesBeforeThePermute) {
   const std::string text = Convolutions("output y = c + relu(max(c, axes=[2], keep_dims=true))\n");
-  ExpectStays(text, SinkViews);
+  ExpectBecomes(text, R"(
+dim n, o
+x: f32[n, o, 8]
+w = constant(f32[8, 4]{0.5*32})
+c = reshape(reshape(x, [n*o, 8]) @ w, [n, o, 4])
+output y = permute(c + relu(max(c, axes=[1], keep_dims=true)), axes=[0, 2, 1])
+)",
+                SinkViews);
+  EXPECT_LT(CompiledDifference(text, {{2, 3}}), 1e-6);
+}
+
+TEST(SinkViewsTest, AValueThatWaitsForTheProductKeepsItsPlace) {
+  ExpectStays(Convolutions("output y = c + relu(cumsum(c, axis=2))\n"), SinkViews);
 }
 
 }  // namespace
