@@ -1,6 +1,8 @@
 #include "compiler/plan/host_builder.h"
 
 #include <algorithm>
+#include <atomic>
+#include <thread>
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
@@ -158,12 +160,22 @@ class HostBuilder {
           "program ", c_.graph.name, " needs ", different.size(), " different kernels in ",
           kernels_.size(), " steps; the limit is ", kMaxKernels));
     }
-    for (size_t i = 0; i < kernels_.size(); ++i) {
-      absl::StatusOr<std::shared_ptr<rt::Artefact>> artefact = c_.compile(*kernels_[i].kernel);
-      if (!artefact.ok()) return artefact.status();
-      version_->groups[i].kernel_key = (*artefact)->key;
-      version_->code_bytes += (*artefact)->code_bytes;
-      program_.kernels[i].artefact = *std::move(artefact);
+    std::vector<absl::StatusOr<std::shared_ptr<rt::Artefact>>> made(kernels_.size());
+    std::atomic<size_t> next{0};
+    const auto work = [&] {
+      for (size_t i = next++; i < made.size(); i = next++)
+        made[i] = c_.compile(*kernels_[i].kernel);
+    };
+    std::vector<std::thread> helpers;
+    for (size_t i = 1; i < std::min<size_t>(c_.compile_threads, different.size()); ++i)
+      helpers.emplace_back(work);
+    work();
+    for (std::thread& t : helpers) t.join();
+    for (size_t i = 0; i < made.size(); ++i) {
+      if (!made[i].ok()) return made[i].status();
+      version_->groups[i].kernel_key = (*made[i])->key;
+      version_->code_bytes += (*made[i])->code_bytes;
+      program_.kernels[i].artefact = *std::move(made[i]);
     }
     return absl::OkStatus();
   }

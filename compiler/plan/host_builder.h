@@ -22,7 +22,8 @@ struct HostContext {
   const dim::FactSet& facts;  // declared, with the version's guard
   int num_symbols;            // of the function's entry plan: slots 0..n-1
   WeightStore& weights;
-  // The machine code of a kernel, from the cache or compiled now.
+  size_t compile_threads = 1;  // that compile at once
+  // The machine code of a kernel, from the cache or compiled now. Thread-safe.
   std::function<absl::StatusOr<std::shared_ptr<rt::Artefact>>(const kernel::Kernel&)> compile;
   // Lowers a group of the plan, or a copy.
   std::function<absl::StatusOr<LoweredKernel>(const Group&)> lower;

@@ -91,6 +91,8 @@ absl::StatusOr<std::shared_ptr<const rt::Version>> Specializer::BuildWith(
       .facts = facts,
       .num_symbols = num_symbols_,
       .weights = backend_->weights(),
+      // The generic version is waited for; others are made in the background, by one thread.
+      .compile_threads = request.guard.empty() ? static_cast<size_t>(engine->options.threads) : 1,
       .compile =
           [&](const kernel::Kernel& k) {
             return engine->cache.GetOrMake(
