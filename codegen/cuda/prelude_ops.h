@@ -69,6 +69,22 @@ LATHE_FN bool lathe_signbit(T a) {
   return (lathe_bits(a) & lathe_type<T>::sign) != 0;
 }
 
+// Four bytes, the first one lowest; they lie at any address.
+template <class T>
+LATHE_FN lathe_i32 lathe_word(const T* bytes) {
+  const lathe_u8* b = (const lathe_u8*)bytes;
+  return (lathe_i32)(b[0] | (unsigned)b[1] << 8 | (unsigned)b[2] << 16 | (unsigned)b[3] << 24);
+}
+// c + the products of the bytes of a, unsigned, and of b, signed; wraps.
+LATHE_FN lathe_i32 lathe_dot4(lathe_i32 a, lathe_i32 b, lathe_i32 c) {
+  unsigned sum = (unsigned)c;
+  for (int byte = 0; byte < 32; byte += 8) {
+    const int x = (lathe_u8)((unsigned)a >> byte), y = (lathe_i8)((unsigned)b >> byte);
+    sum += (unsigned)(x * y);
+  }
+  return (lathe_i32)sum;
+}
+
 // Integer arithmetic wraps: it is done on the unsigned type. Floats have overloads of their own.
 template <class T>
 LATHE_FN T lathe_add(T a, T b) {

@@ -42,6 +42,8 @@ std::string TextEmitter::FromMemory(const BufferDecl& b, const std::string& elem
 }
 
 std::string TextEmitter::Load(const Stmt& s) {
+  if (kernel::LoadsWord(s, kernel_.buffers[s.buffer].dtype))
+    return absl::StrCat("lathe_word(&", Element(s), ")");
   const std::string value = FromMemory(kernel_.buffers[s.buffer], Element(s));
   if (s.mask == kNoReg) return value;
   return absl::StrCat(reg(s.mask), " ? ", value, " : ", Constant(s.type, s.imm));

@@ -208,6 +208,12 @@ Reg KernelBuilder::Fma(Reg a, Reg b, Reg c) {
                 {Splat(a, lanes), Splat(b, lanes), Splat(c, lanes)});
 }
 
+Reg KernelBuilder::Dot4(Reg a, Reg b, Reg c) {
+  const int lanes = std::max({type(a).lanes, type(b).lanes, type(c).lanes});
+  return EmitOp(KOp::kDot4, {type(a).dtype, lanes},
+                {Splat(a, lanes), Splat(b, lanes), Splat(c, lanes)});
+}
+
 Reg KernelBuilder::Load(int buffer, Dim index, int lanes, Dim stride, Reg mask,
                         uint64_t fill_bits) {
   Stmt s;
@@ -218,6 +224,15 @@ Reg KernelBuilder::Load(int buffer, Dim index, int lanes, Dim stride, Reg mask,
   s.stride = stride;
   s.mask = mask == kNoReg ? kNoReg : Splat(mask, lanes);
   s.imm = mask == kNoReg ? 0 : fill_bits;
+  return Emit(std::move(s));
+}
+
+Reg KernelBuilder::LoadWord(int buffer, Dim index) {
+  Stmt s;
+  s.op = KOp::kLoad;
+  s.type = {DType::kI32, 1};
+  s.buffer = buffer;
+  s.index = index;
   return Emit(std::move(s));
 }
 

@@ -52,8 +52,10 @@ class KernelBuilder {
   Reg Bin(KOp op, Reg a, Reg b);  // a scalar operand is splat to the other's lanes
   Reg Select(Reg cond, Reg a, Reg b);
   Reg Fma(Reg a, Reg b, Reg c);
+  Reg Dot4(Reg a, Reg b, Reg c);
   Reg Load(int buffer, Dim index, int lanes = 1, Dim stride = 1, Reg mask = kNoReg,
            uint64_t fill_bits = 0);
+  Reg LoadWord(int buffer, Dim index);  // four bytes of a buffer of bytes, as an i32
   Reg Gather(int buffer, Reg index, Reg mask = kNoReg, uint64_t fill_bits = 0);
   void Store(int buffer, Dim index, Reg value, Dim stride = 1, Reg mask = kNoReg);
 

@@ -201,6 +201,12 @@ absl::Status Frame::Load(const Stmt& s, uint64_t* out) {
   int64_t index = 0, stride = 0;
   if (absl::Status v = Value(s, s.index, &index); !v.ok()) return v;
   if (absl::Status v = Value(s, s.stride, &stride); !v.ok()) return v;
+  if (LoadsWord(s, kernel_.buffers[s.buffer].dtype)) {
+    absl::StatusOr<std::byte*> last = Address(s, Advance(index, 3), 0), at = Address(s, index, 0);
+    if (!at.ok() || !last.ok()) return at.ok() ? last.status() : at.status();
+    out[0] = ReadElement(*at, DType::kI32);
+    return absl::OkStatus();
+  }
   for (int lane = 0; lane < s.type.lanes; ++lane, index = Advance(index, stride)) {
     out[lane] = s.imm;
     if (Masked(s, lane)) continue;

@@ -86,6 +86,8 @@ const char* Name(KOp op) {
       return "select";
     case KOp::kFma:
       return "fma";
+    case KOp::kDot4:
+      return "dot4";
     case KOp::kLoad:
       return "load";
     case KOp::kGather:
@@ -110,6 +112,11 @@ const char* Name(BufferKind kind) {
       return "table";
   }
   return "?";
+}
+
+bool LoadsWord(const Stmt& s, DType buffer) {
+  return s.kind == StmtKind::kLet && s.op == KOp::kLoad && s.mask == kNoReg &&
+         s.type == KType{DType::kI32, 1} && (buffer == DType::kU8 || buffer == DType::kI8);
 }
 
 int Kernel::num_passed_buffers() const {

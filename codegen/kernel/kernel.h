@@ -83,8 +83,10 @@ enum class KOp : uint8_t {
   // three operands
   kSelect,  // bool, a, b
   kFma,     // a * b + c, one rounding
+  kDot4,    // i32: c + the products of four bytes of a (unsigned) and of b (signed); wraps
   // memory and variables
-  kLoad,    // buffer[index + lane * stride]; with a mask: imm where it is false, memory untouched
+  kLoad,    // buffer[index + lane * stride]; with a mask: imm where it is false, memory untouched.
+            // An i32 scalar of a buffer of bytes: the four from index on, the first one lowest
   kGather,  // buffer[args[0]] with args[0] i64 lanes; same mask rule
   kGetVar,  // imm: the variable
 };
@@ -135,6 +137,9 @@ struct Stmt {
   std::shared_ptr<const CallArgs> call;
   std::vector<Stmt> body, other;
 };
+
+// Whether `s` loads four bytes of a buffer of bytes as one i32.
+bool LoadsWord(const Stmt& s, DType buffer);
 
 enum class BufferKind : uint8_t {
   kInput,          // read only; may alias no output

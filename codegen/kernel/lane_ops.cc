@@ -160,6 +160,19 @@ bool ApplyFloat(KOp op, const LaneArgs& a) {
   }
 }
 
+// Sums of products of bytes; they wrap.
+void Dot4(const LaneArgs& a) {
+  for (int i = 0; i < a.type.lanes; ++i) {
+    uint32_t sum = static_cast<uint32_t>(a.args[2][i]);
+    for (int byte = 0; byte < 32; byte += 8) {
+      const int32_t x = static_cast<uint8_t>(a.args[0][i] >> byte);
+      const int32_t y = static_cast<int8_t>(a.args[1][i] >> byte);
+      sum += static_cast<uint32_t>(x * y);
+    }
+    a.out[i] = sum;
+  }
+}
+
 template <typename T>
 bool ApplyInt(KOp op, const LaneArgs& a) {
   switch (op) {
@@ -184,6 +197,10 @@ bool ApplyInt(KOp op, const LaneArgs& a) {
 bool ApplyLanes(KOp op, const LaneArgs& a) {
   if (op == KOp::kCast) return Cast(a);
   if (ApplyUntyped(op, a)) return true;
+  if (op == KOp::kDot4) {
+    Dot4(a);
+    return true;
+  }
   return VisitDType(a.operand.dtype, [&](auto type) {
     using T = decltype(type);
     if constexpr (kIsNarrowFloat<T>) {

@@ -6,8 +6,8 @@
 //   3. Masks are bool with the lanes of the access.
 //   4. A variable is declared once, before its uses, in an enclosing block; what is set has its
 //   type.
-//   5. Buffers: an access has the buffer's type; stores go to outputs, in-out and scratch buffers
-//      only; an alignment is 0 or a power of two.
+//   5. Buffers: an access has the buffer's type, or is an unmasked load of four bytes as an i32;
+//      stores go to outputs, in-out and scratch buffers only; an alignment is 0 or a power of two.
 //   6. Tables come last, hold as many elements as they declare, each within its type's bits.
 //   7. Symbols: sizes and the task are distinct symbols; a loop variable or bound symbol is
 //   introduced
@@ -54,6 +54,7 @@ bool HasType(KOp op, DType t) {
   }
   if (op == KOp::kSar) return IsSigned(t);
   if (Between(op, KOp::kSqrt, KOp::kRound) || op == KOp::kFma) return IsFloat(t);
+  if (op == KOp::kDot4) return t == DType::kI32;
   if (Between(op, KOp::kShl, KOp::kSar)) return IsInt(t);
   if (op == KOp::kNot || Between(op, KOp::kAnd, KOp::kXor)) return !IsFloat(t);
   const bool arithmetic = op == KOp::kNeg || op == KOp::kAbs || op == KOp::kReduceAdd ||
@@ -210,7 +211,7 @@ void Verifier::CheckAccess(const Stmt& s) {
   Require(known, 5, absl::StrCat("there is no buffer ", s.buffer));
   if (!known) return;
   const BufferDecl& b = kernel_.buffers[s.buffer];
-  Require(b.dtype == s.type.dtype, 5,
+  Require(b.dtype == s.type.dtype || LoadsWord(s, b.dtype), 5,
           absl::StrCat("an access of ", lathe::Name(s.type.dtype), " to a buffer of ",
                        lathe::Name(b.dtype)));
   Require(s.kind == StmtKind::kLet || IsWritable(b.kind), 5,

@@ -11,6 +11,7 @@
 #include "codegen/llvm/llvm_target.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/TargetParser/Host.h"
+#include "llvm/TargetParser/Triple.h"
 
 namespace lathe::llvm_target {
 namespace {
@@ -25,6 +26,7 @@ CpuTarget WithCaches(CpuTarget t) {
   t.l2_bytes = CacheBytes(_SC_LEVEL2_CACHE_SIZE, t.l2_bytes);
   t.l3_bytes = CacheBytes(_SC_LEVEL3_CACHE_SIZE, t.l3_bytes);
   t.triple = llvm::sys::getProcessTriple();
+  t.is_x86 = llvm::Triple(t.triple).isX86();
   return t;
 }
 
@@ -63,6 +65,7 @@ CpuTarget HostTarget() {
   t.num_vector_registers = avx512 ? 32 : 16;
   t.has_fma = has("fma");
   t.has_f16c = has("f16c");
+  t.has_dot4 = avx512 ? has("avx512vnni") : has("avxvnni");
   return WithCaches(t);
 }
 

@@ -31,13 +31,14 @@ bool IsPartwise(const Stmt& s) {
   }
 }
 
-// acc = fma(a, b, acc), the heart of a matrix product.
+// acc = fma(a, b, acc) or dot4, the heart of a matrix product.
 bool Accumulates(absl::Span<const Stmt> run) {
   absl::flat_hash_set<Reg> variables;
   for (const Stmt& s : run) {
     if (s.kind != StmtKind::kLet) continue;
     if (s.op == KOp::kGetVar) variables.insert(s.out);
-    if (s.op == KOp::kFma && variables.contains(s.args[2])) return true;
+    const bool adds = s.op == KOp::kFma || s.op == KOp::kDot4;
+    if (adds && variables.contains(s.args[2])) return true;
   }
   return false;
 }

@@ -3,6 +3,7 @@
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/DerivedTypes.h"
 #include "llvm/IR/Intrinsics.h"
+#include "llvm/IR/IntrinsicsX86.h"
 
 namespace lathe::llvm_target {
 
@@ -212,6 +213,53 @@ Value* EmitBinary(Builder& b, KOp op, DType type, Value* x, Value* y) {
 
 Value* EmitFma(Builder& b, Value* x, Value* y, Value* z) {
   return b.CreateIntrinsic(llvm::Intrinsic::fma, {x->getType()}, {x, y, z});
+}
+
+namespace {
+
+// With 16-bit products of pairs: the bytes 0 and 2 of each lane, then 1 and 3. Both factors fit 9
+// bits, so that the sum of two products is exact.
+Value* EmitDot4ByPairs(Builder& b, ID multiply, Value* x, Value* y, Value* sum) {
+  llvm::Type* type = x->getType();
+  const unsigned lanes = llvm::cast<llvm::FixedVectorType>(type)->getNumElements();
+  llvm::Type* pairs = llvm::FixedVectorType::get(b.getInt16Ty(), 2 * lanes);
+  Value* eight = llvm::ConstantInt::get(pairs, 8);
+  Value* u = b.CreateBitCast(x, pairs);
+  Value* v = b.CreateBitCast(y, pairs);
+  Value* low_u = b.CreateAnd(u, llvm::ConstantInt::get(pairs, 255));
+  Value* low_v = b.CreateAShr(b.CreateShl(v, eight), eight);
+  Value* low = b.CreateIntrinsic(multiply, {}, {low_u, low_v});
+  Value* high = b.CreateIntrinsic(multiply, {}, {b.CreateLShr(u, eight), b.CreateAShr(v, eight)});
+  return b.CreateAdd(sum, b.CreateAdd(low, high));
+}
+
+}  // namespace
+
+Value* EmitDot4(Builder& b, const CpuTarget& target, Value* x, Value* y, Value* sum) {
+  llvm::Type* type = x->getType();
+  auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(type);
+  const unsigned bytes = vector == nullptr ? 0 : vector->getNumElements() * 4;
+  if (target.is_x86 && (bytes == 16 || bytes == 32 || bytes == 64)) {
+    using namespace llvm::Intrinsic;
+    if (target.has_dot4) {
+      const ID dot = bytes == 64   ? x86_avx512_vpdpbusd_512
+                     : bytes == 32 ? x86_avx512_vpdpbusd_256
+                                   : x86_avx512_vpdpbusd_128;
+      return b.CreateIntrinsic(dot, {}, {sum, x, y});
+    }
+    if (bytes <= static_cast<unsigned>(target.vector_bytes)) {
+      const ID multiply = bytes == 64   ? x86_avx512_pmaddw_d_512
+                          : bytes == 32 ? x86_avx2_pmadd_wd
+                                        : x86_sse2_pmadd_wd;
+      return EmitDot4ByPairs(b, multiply, x, y, sum);
+    }
+  }
+  for (uint64_t byte = 0; byte < 32; byte += 8) {
+    Value* u = b.CreateAnd(b.CreateLShr(x, byte), 255);
+    Value* v = b.CreateAShr(b.CreateShl(y, 24 - byte), uint64_t{24});
+    sum = b.CreateAdd(sum, b.CreateMul(u, v));
+  }
+  return sum;
 }
 
 Value* EmitReduce(Builder& b, KOp op, DType type, llvm::ArrayRef<Value*> parts) {

@@ -3,6 +3,7 @@
 // are scalars or vectors of one lane count. Internal to codegen/llvm; the statement emitter calls
 // it.
 #include "codegen/kernel/kernel.h"
+#include "codegen/llvm/llvm_target.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/IR/IRBuilder.h"
 
@@ -14,6 +15,8 @@ llvm::Value* EmitUnary(Builder& b, kernel::KOp op, DType type, llvm::Value* a);
 // `type` is the operands' element type (comparisons give bool).
 llvm::Value* EmitBinary(Builder& b, kernel::KOp op, DType type, llvm::Value* x, llvm::Value* y);
 llvm::Value* EmitFma(Builder& b, llvm::Value* x, llvm::Value* y, llvm::Value* z);
+llvm::Value* EmitDot4(Builder& b, const CpuTarget& target, llvm::Value* x, llvm::Value* y,
+                      llvm::Value* sum);
 // All lanes of all parts to one scalar, in the order that kernel.h fixes.
 llvm::Value* EmitReduce(Builder& b, kernel::KOp op, DType type, llvm::ArrayRef<llvm::Value*> parts);
 llvm::Value* EmitAny(Builder& b, llvm::ArrayRef<llvm::Value*> parts);

@@ -138,7 +138,12 @@ Value* KernelEmitter::LetPart(const Stmt& s, int part) {
       return b_.CreateSelect(Arg(s, 0, part), Arg(s, 1, part), Arg(s, 2, part));
     case KOp::kFma:
       return EmitFma(b_, Arg(s, 0, part), Arg(s, 1, part), Arg(s, 2, part));
+    case KOp::kDot4:
+      return EmitDot4(b_, target_, Arg(s, 0, part), Arg(s, 1, part), Arg(s, 2, part));
     case KOp::kLoad:
+      if (kernel::LoadsWord(s, k_.buffers[s.buffer].dtype))
+        return b_.CreateAlignedLoad(b_.getInt32Ty(), shared_.at(&s).address, llvm::Align(1));
+      [[fallthrough]];
     case KOp::kGather:
       return memory_.Load(Access(s, part));
     case KOp::kGetVar:

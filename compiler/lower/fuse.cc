@@ -110,6 +110,7 @@ class Fuser {
         block_of_(graph.num_nodes(), kNone),
         repeated_(graph.num_nodes(), false),
         ends_in_place_(graph.num_nodes(), false),
+        absorbed_(graph.num_nodes(), false),
         partly_(graph.num_nodes(), false) {}
 
   // Nesting is bounded by kMaxBlockDepth.
@@ -225,7 +226,8 @@ class Fuser {
     }
     if (building_[g].chain_end != operand || uses_[operand] != 1) return false;
     if (in.kind == GroupKind::kGemm)
-      return elementwise && n.type.dtype == f32 && n.type.shape == graph_.type(in.anchor).shape;
+      return elementwise && (n.type.dtype == f32 || IsByteGemm(graph_, in.anchor)) &&
+             n.type.shape == graph_.type(in.anchor).shape;
     // Attention: permutes, then reshapes.
     if (n.op == Op::k_permute) return node(operand).op != Op::k_reshape;
     return n.op == Op::k_reshape;
@@ -251,6 +253,7 @@ class Fuser {
         continue;
       }
       const int g = group_of_[v];
+      if (absorbed_[v] && consumer_[v] == kNone && !plan_->buffered[v]) continue;
       if (g != kNone) {
         if (consumer_[v] != kNone) Need(v);
       } else if (!plan_->buffered[v] && !CanInline(v)) {
@@ -263,6 +266,7 @@ class Fuser {
   void Use(ValueId v, size_t k, int g) {
     const Node& n = node(v);
     const ValueId o = n.operands[k];
+    if (g != kNone && group(g).anchor == v && IsByteGemm(graph_, v)) return Absorb(v, k);
     if (g != kNone && group_of_[o] == g) return;
     const int by = g != kNone           ? g
                    : plan_->buffered[v] ? kPointwise + static_cast<int>(v)
@@ -297,6 +301,14 @@ class Fuser {
     const Emission by_itself = ir::Info(n.op).emission;
     if (by_itself == Emission::kSegment) NeedFromOutside(o);
     if (by_itself == Emission::kSequential) NeedFromOutside(UnderReshapes(o));
+  }
+
+  // The casts under a product of bytes are read through.
+  void Absorb(ValueId product, size_t k) {
+    ValueId v = node(product).operands[k];
+    for (; node(v).op != Op::k_cast; v = node(v).operands[0]) absorbed_[v] = true;
+    absorbed_[v] = true;
+    NeedFromOutside(UnderReshapes(node(v).operands[0]));
   }
 
   ValueId UnderReshapes(ValueId v) const {
@@ -443,6 +455,7 @@ class Fuser {
   std::vector<int> group_of_, ready_, consumer_, block_of_;
   std::vector<bool> repeated_;       // a broadcast reads its elements more than once
   std::vector<bool> ends_in_place_;  // its only use is elementwise
+  std::vector<bool> absorbed_;       // read through by products of bytes
   std::vector<bool> partly_;         // a slice or a gather may leave some of its elements unread
   absl::flat_hash_map<ValueId, bool> emitted_;
   absl::flat_hash_map<int, int> inlined_;  // by consumer
@@ -530,9 +543,25 @@ bool ReadsEveryIndex(const Graph& graph, ValueId gather) {
 
 bool IsGemm(const Graph& graph, ValueId v) {
   const Node& n = graph.node(v);
+  if (IsByteGemm(graph, v)) return true;
   if (n.op != Op::k_matmul || n.type.dtype != f32) return false;
   const Node& rhs = graph.node(n.operands[1]);
   return rhs.op == Op::k_constant && rhs.type.rank() == 2;
+}
+
+ValueId BytesOf(const Graph& graph, ValueId v) {
+  while (graph.node(v).op == Op::k_reshape) v = graph.node(v).operands[0];
+  const Node& n = graph.node(v);
+  return n.op == Op::k_cast && graph.type(n.operands[0]).dtype == u8 ? n.operands[0] : kNoValue;
+}
+
+bool IsByteGemm(const Graph& graph, ValueId v) {
+  const Node& n = graph.node(v);
+  if (n.op != Op::k_matmul || n.type.dtype != i32) return false;
+  const Node& rhs = graph.node(n.operands[1]);
+  if (rhs.op != Op::k_cast || BytesOf(graph, n.operands[0]) == kNoValue) return false;
+  const Node& matrix = graph.node(rhs.operands[0]);
+  return matrix.op == Op::k_constant && matrix.type.dtype == i8 && matrix.type.rank() == 2;
 }
 
 FusionPlan Fuse(const Graph& graph) {

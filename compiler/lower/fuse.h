@@ -59,8 +59,14 @@ bool AreTrailing(const std::vector<int64_t>& axes, size_t rank);
 // True if every index of the gather that matters is read whenever there is one: its other result
 // dims are >= 1, or it is unchecked.
 bool ReadsEveryIndex(const ir::Graph& graph, ir::ValueId gather);
-// True for a matmul that the GEMM schedule takes: f32, constant right-hand side of rank 2.
+// True for a matmul that the GEMM schedule takes: f32 with a constant right-hand side of rank 2, or
+// of bytes.
 bool IsGemm(const ir::Graph& graph, ir::ValueId v);
+// True for an i32 product of u8 values with a constant i8 matrix, both cast to i32 (what the pass
+// narrow_products makes): the casts are not computed.
+bool IsByteGemm(const ir::Graph& graph, ir::ValueId v);
+// The u8 value under such a product's left operand (reshapes and one cast).
+ir::ValueId BytesOf(const ir::Graph& graph, ir::ValueId v);
 // True for a reduction that a row group takes: the last axis is among the reduced ones, which are
 // no windows.
 bool IsRowReduction(const ir::Graph& graph, ir::ValueId v);

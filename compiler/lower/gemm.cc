@@ -2,6 +2,9 @@
 // tasks are blocks of rows by blocks of panels; micro-kernels write their tile into the result, and
 // after the last block of K the epilogue runs over the tile while it is in the nearest cache.
 //
+// Products of bytes (IsByteGemm) sum whole columns in 32 bits. The tile of one with an epilogue
+// goes through scratch, since its sums have another type than the result.
+//
 // Two schedules: `tiles` serves any number of rows; `strips`, for at most kStripRows rows, works on
 // several panels at once, since a tile of so few rows would wait for its own accumulators.
 #include "compiler/lower/gemm.h"
@@ -24,6 +27,7 @@ using kernel::Reg;
 
 constexpr int64_t kMaxDepth = 512;  // of one block of K: its panel stays near the core
 constexpr int64_t kTaskColumns = 192;
+constexpr int64_t kByteTaskColumns = 64;
 constexpr int kTilesPerTask = 4;    // row tiles of a task
 constexpr int kMaxStripPanels = 4;  // panels that a strip works on at once
 
@@ -33,13 +37,17 @@ class GemmLowering {
       : c_(c),
         group_(group),
         product_(c.graph.node(group.anchor)),
-        weights_(c.graph.type(product_.operands[1])),
-        tile_(F32Tile(c.target, weights_.shape[1].constant())),
+        bytes_(IsByteGemm(c.graph, group.anchor)),
+        matrix_(bytes_ ? c.graph.node(product_.operands[1]).operands[0] : product_.operands[1]),
+        weights_(c.graph.type(matrix_)),
+        tile_(bytes_ ? ByteTile(c.target) : F32Tile(c.target, weights_.shape[1].constant())),
         scope_(c, absl::StrCat("gemm_", group.members.size())),
         b_(scope_.b()),
         depth_(weights_.shape[0].constant()),
         columns_(weights_.shape[1].constant()),
-        panels_((columns_ + tile_.width - 1) / tile_.width) {}
+        panel_rows_(bytes_ ? (depth_ + 3) / 4 : depth_),
+        panels_((columns_ + tile_.width - 1) / tile_.width),
+        through_scratch_(bytes_ && group.members.size() > 1) {}
 
   LoweredKernel Run() {
     const Shape& lhs = c_.graph.type(product_.operands[0]).shape;
@@ -50,9 +58,13 @@ class GemmLowering {
     MakeRuns();
     OpenBuffers();
 
-    const int64_t width = strips ? kMaxStripPanels * tile_.width : kTaskColumns;
+    const int64_t width = strips   ? kMaxStripPanels * tile_.width
+                          : bytes_ ? kByteTaskColumns
+                                   : kTaskColumns;
     const int64_t panels_per_task = std::max<int64_t>(1, width / tile_.width);
-    const int64_t column_blocks = (panels_ + panels_per_task - 1) / panels_per_task;
+    // At least one, so that the task's number has a divisor.
+    const int64_t column_blocks =
+        std::max<int64_t>(1, (panels_ + panels_per_task - 1) / panels_per_task);
     const int64_t rows_per_task = kTilesPerTask * tile_.max_rows;
     const Dim row_blocks = strips ? Dim(1) : CeilDiv(rows_, rows_per_task);
     const Dim graph_row_blocks = strips ? Min(graph_rows_, 1) : CeilDiv(graph_rows_, rows_per_task);
@@ -69,7 +81,9 @@ class GemmLowering {
       const Dim end = FloorDiv(rows_ * (row_block + 1), divisor);
       Tiles(begin, end, first_panel, last_panel);
     }
-    const Dim work = graph_rows_ * std::max<int64_t>(1, depth_ * columns_ / 45);
+    const int64_t size = depth_ * columns_;
+    const Dim work = bytes_ ? size / 20 + graph_rows_ * std::max<int64_t>(1, size / 150)
+                            : graph_rows_ * std::max<int64_t>(1, size / 45);
     return scope_.Finish(
         graph_row_blocks * column_blocks, (strips ? Min(rows_, 1) : row_blocks) * column_blocks,
         work,
@@ -95,30 +109,42 @@ class GemmLowering {
   }
 
   void OpenBuffers() {
-    ValueId base = product_.operands[0];
+    ValueId base = bytes_ ? BytesOf(c_.graph, product_.operands[0]) : product_.operands[0];
     while (!c_.plan.IsBuffer(base)) base = c_.graph.node(base).operands[0];
     lhs_ = scope_.Input(base);
-    packed_ = scope_.Packed(product_.operands[1], tile_.width, panels_ * depth_ * tile_.width);
+    packed_ = scope_.Packed(matrix_, bytes_ ? Packing::kBytePanels : Packing::kPanels, tile_.width,
+                            panels_ * panel_rows_ * tile_.width);
     out_ = scope_.Output(group_.outputs[0]);
-    if (columns_ % tile_.width != 0)
-      edge_ =
-          scope_.Scratch("edge", f32, tile_.max_rows * tile_.width, tile_.max_rows * tile_.width);
+    if (through_scratch_ || columns_ % tile_.width != 0) {
+      const int64_t rows =
+          std::max(tile_.max_rows, through_scratch_ ? kStripRows * kMaxStripPanels : 0);
+      tile_buffer_ =
+          scope_.Scratch("tile", bytes_ ? i32 : f32, rows * tile_.width, rows * tile_.width);
+    }
+    if (bytes_) {
+      block_depth_ = std::max<int64_t>(1, depth_);
+      return;
+    }
     const int64_t blocks = std::max<int64_t>(1, (depth_ + kMaxDepth - 1) / kMaxDepth);
     block_depth_ = std::max<int64_t>(1, ((depth_ + blocks - 1) / blocks + 3) / 4 * 4);
   }
 
-  MicroCall Call(Dim row, Dim panel, Dim k, Dim depth) {
+  // The product of `panels` panels into the result, or through scratch.
+  MicroCall Call(Dim row, Dim panel, Dim k, Dim depth, int panels, bool to_scratch) {
     MicroCall call;
+    call.lhs = bytes_ ? MicroLhs::kBytes : MicroLhs::kRowMajor;
     call.a = lhs_;
     call.b = packed_;
-    call.c = out_;
+    call.c = to_scratch ? tile_buffer_ : out_;
     call.a_offset = row * depth_ + k;
-    call.b_offset = panel * (depth_ * tile_.width) + k * tile_.width;
-    call.c_offset = row * columns_ + panel * tile_.width;
+    call.b_offset = panel * (panel_rows_ * tile_.width) + k * tile_.width;
+    call.c_offset = to_scratch ? Dim(0) : row * columns_ + panel * tile_.width;
     call.lda = depth_;
-    call.ldc = columns_;
+    call.ldc = to_scratch ? Dim(panels * tile_.width) : Dim(columns_);
     call.k = depth;
     call.accumulate = k == Dim(0) ? Dim(0) : Min(k, 1);
+    call.panels = panels;
+    call.panel_stride = panel_rows_ * tile_.width;
     return call;
   }
 
@@ -128,8 +154,10 @@ class GemmLowering {
       b_.For("panel", first_panel, Min(last_panel, whole), 1, [&](Dim panel) {
         ForEachTile(b_, end - begin, tile_.max_rows, [&](Dim at, Dim rows) {
           EmitMicroSwitch(b_, c_.micro, tile_, rows, tile_.max_rows,
-                          Call(begin + at, panel, k, depth));
-          auto epilogue = [&] { Epilogue(begin + at, rows, panel * tile_.width, tile_.width); };
+                          Call(begin + at, panel, k, depth, 1, through_scratch_));
+          auto epilogue = [&] {
+            Epilogue(begin + at, rows, panel * tile_.width, tile_.width, tile_.width);
+          };
           if (always_last) {
             epilogue();
           } else if (group_.members.size() > 1) {
@@ -151,12 +179,14 @@ class GemmLowering {
   // The last panel is narrower than a tile: through scratch, K in one piece.
   void EdgePanel(Dim begin, Dim end, int64_t panel) {
     ForEachTile(b_, end - begin, tile_.max_rows, [&](Dim at, Dim rows) {
-      MicroCall call = Call(begin + at, panel, 0, depth_);
-      call.c = edge_;
-      call.c_offset = 0;
-      call.ldc = tile_.width;
-      EmitMicroSwitch(b_, c_.micro, tile_, rows, tile_.max_rows, call);
-      EdgeRows(begin + at, rows, panel);
+      EmitMicroSwitch(b_, c_.micro, tile_, rows, tile_.max_rows,
+                      Call(begin + at, panel, 0, depth_, 1, true));
+      if (through_scratch_) {
+        Epilogue(begin + at, rows, panel * tile_.width, columns_ - panel * tile_.width,
+                 tile_.width);
+      } else {
+        EdgeRows(begin + at, rows, panel);
+      }
     });
   }
 
@@ -165,10 +195,10 @@ class GemmLowering {
     b_.Barrier();
     b_.For("r", 0, rows, 1, [&](Dim r) {
       const Reg mask = b_.Mask(left, tile_.width);
-      const Reg x = b_.Load(edge_, r * tile_.width, tile_.width);
+      const Reg x = b_.Load(tile_buffer_, r * tile_.width, tile_.width);
       b_.Store(out_, (row + r) * columns_ + panel * tile_.width, x, 1, mask);
     });
-    Epilogue(row, rows, panel * tile_.width, left);
+    Epilogue(row, rows, panel * tile_.width, left, tile_.width);
   }
 
   // As many panels at once as the registers hold accumulators for.
@@ -183,11 +213,10 @@ class GemmLowering {
     std::function<void(int)> serve = [&](int rows) {
       const int together = StripPanels(rows);
       auto strip = [&](Dim panel, int panels) {
-        MicroCall call = Call(0, panel, 0, depth_);
-        call.panels = panels;
-        call.panel_stride = depth_ * tile_.width;
-        EmitMicroCall(b_, c_.micro, tile_, rows, call);
-        Epilogue(0, rows, panel * tile_.width, panels * tile_.width);
+        EmitMicroCall(b_, c_.micro, tile_, rows,
+                      Call(0, panel, 0, depth_, panels, through_scratch_));
+        const int64_t width = panels * tile_.width;
+        Epilogue(0, rows, panel * tile_.width, width, width);
       };
       const Dim strips = FloorDiv(Max(end - first_panel, 0), together);
       b_.For("strip", 0, strips, 1, [&](Dim s) { strip(first_panel + s * together, together); });
@@ -203,9 +232,11 @@ class GemmLowering {
     if (columns_ % tile_.width != 0) b_.If(last_panel > whole, [&] { EdgePanel(0, rows_, whole); });
   }
 
-  // The chain of elementwise values behind the product, in place, over rows x width columns.
-  void Epilogue(Dim row, Dim rows, Dim column, int64_t width) {
+  // The chain of elementwise values behind the product over rows x width columns: in place, or from
+  // scratch with rows of `stride` elements.
+  void Epilogue(Dim row, Dim rows, Dim column, int64_t width, int64_t stride) {
     if (group_.members.size() == 1) return;
+    if (through_scratch_) b_.Barrier();
     const int lanes = static_cast<int>(std::min<int64_t>(32, tile_.width));
     b_.For("r", row, row + rows, 1, [&](Dim r) {
       Coords coords(product_.type.shape.size(), Dim(0));
@@ -219,7 +250,9 @@ class GemmLowering {
         ElementEmitter e(scope_, VectorAxis{symbol, lanes, mask, left});
         coords.back() = j;
         const Dim flat = r * columns_ + j;
-        e.Define(group_.anchor, e.LoadAt(out_, flat));
+        e.Define(group_.anchor, through_scratch_
+                                    ? e.LoadAt(tile_buffer_, (r - row) * stride + (j - column))
+                                    : e.LoadAt(out_, flat));
         for (size_t i = 1; i < group_.members.size(); ++i) {
           const ValueId m = group_.members[i];
           std::vector<Reg> operands;
@@ -234,16 +267,21 @@ class GemmLowering {
   const LowerContext& c_;
   const Group& group_;
   const Node& product_;
+  const bool bytes_;
+  const ValueId matrix_;  // the constant
   const ir::ValueType& weights_;
   const TileShape tile_;
   KernelScope scope_;
   kernel::KernelBuilder& b_;
-  const int64_t depth_, columns_, panels_;
+  const int64_t depth_, columns_;
+  const int64_t panel_rows_;  // elements of a panel's column
+  const int64_t panels_;
+  const bool through_scratch_;
   int64_t block_depth_ = 1;
   Dim graph_rows_, rows_;
   std::vector<AxisRun> runs_;
   Shape row_shape_;
-  int lhs_ = 0, packed_ = 0, out_ = 0, edge_ = 0;
+  int lhs_ = 0, packed_ = 0, out_ = 0, tile_buffer_ = 0;
 };
 
 }  // namespace

@@ -12,14 +12,15 @@ namespace lathe::compiler {
 // How a constant is laid out for the kernel that reads it.
 enum class Packing : uint8_t {
   kNone,
-  kPanels,  // [ceil(N / nr)][K][nr] of a [K, N] matrix, zero-padded
+  kPanels,      // [ceil(N / nr)][K][nr] of a [K, N] matrix, zero-padded
+  kBytePanels,  // of i8: [ceil(N / nr)][ceil(K / 4)][nr][4], zero-padded; words to the kernel
 };
 
 struct KernelArg {
   enum Kind : uint8_t { kValue, kPackedConstant, kScratch } kind = kValue;
   ir::ValueId value = ir::kNoValue;
   Packing packing = Packing::kNone;
-  int64_t panel_width = 0;  // kPanels: nr
+  int64_t panel_width = 0;  // nr
   Dim scratch_bytes = 0;    // kScratch: bytes per worker, over the graph's symbols
 };
 

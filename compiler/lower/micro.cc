@@ -15,23 +15,40 @@ using kernel::Reg;
 // FMAs between two tests of the loop's end, so that tiny tiles are not bound by the loop.
 constexpr int kMinFmasPerTrip = 16;
 
+// `count` bytes, 1 to 3, as the lowest of a word.
+Reg PartialWord(KernelBuilder& b, int buffer, Dim at, Dim count) {
+  Reg word = kernel::kNoReg;
+  for (int i = 0; i < 3; ++i) {
+    const Reg mask = b.Mask(count - i, 1);
+    const Reg byte = b.Cast(b.Load(buffer, at + i, 1, 1, mask), i32);
+    const Reg there = i == 0 ? byte : b.Bin(kernel::KOp::kShl, byte, b.Int({i32, 1}, 8 * i));
+    word = i == 0 ? there : b.Bin(kernel::KOp::kOr, word, there);
+  }
+  return word;
+}
+
 std::shared_ptr<const kernel::Kernel> Build(MicroLhs lhs, int rows, int panels,
                                             const TileShape& tile) {
+  const bool bytes = lhs == MicroLhs::kBytes;
   KernelBuilder b(absl::StrCat("micro_", rows, "x", panels * tile.width,
-                               lhs == MicroLhs::kColumnMajor ? "_t" : ""));
+                               bytes                           ? "_bytes"
+                               : lhs == MicroLhs::kColumnMajor ? "_t"
+                                                               : ""));
   b.SetMicro();
   const Dim lda = b.Size("lda"), ldc = b.Size("ldc"), depth = b.Size("k");
   const Dim accumulate = b.Size("accumulate");
   const Dim panel_stride = panels > 1 ? b.Size("panel_stride") : Dim(0);
-  const bool row_major = lhs == MicroLhs::kRowMajor;
+  const bool row_major = lhs != MicroLhs::kColumnMajor;
   const Dim a_extent = Max(row_major ? (rows - 1) * lda + depth : (depth - 1) * lda + rows, 0);
   const int width = tile.width;
-  const int a = b.Buffer("a", f32, BufferKind::kInput, a_extent);
-  const int w = b.Buffer("b", f32, BufferKind::kInput, (panels - 1) * panel_stride + depth * width);
-  const int c = b.Buffer("c", f32, BufferKind::kInOut, (rows - 1) * ldc + panels * width);
+  const DType type = bytes ? i32 : f32;
+  const Dim panel_size = (bytes ? CeilDiv(depth, 4) : depth) * width;
+  const int a = b.Buffer("a", bytes ? u8 : f32, BufferKind::kInput, a_extent);
+  const int w = b.Buffer("b", type, BufferKind::kInput, (panels - 1) * panel_stride + panel_size);
+  const int c = b.Buffer("c", type, BufferKind::kInOut, (rows - 1) * ldc + panels * width);
   const int vectors = width / tile.lanes;
 
-  const Reg zero = b.Float({f32, tile.lanes}, 0);
+  const Reg zero = b.Float({type, tile.lanes}, 0);
   std::vector<int> acc;
   for (int i = 0; i < rows * panels * vectors; ++i) acc.push_back(b.Var(zero));
   auto c_index = [&](int r, int v) { return r * ldc + v * tile.lanes; };
@@ -41,8 +58,11 @@ std::shared_ptr<const kernel::Kernel> Build(MicroLhs lhs, int rows, int panels,
       for (int v = 0; v < per_row; ++v)
         b.Set(acc[r * per_row + v], b.Load(c, c_index(r, v), tile.lanes));
   });
+  // Of bytes: k counts words.
   auto left = [&](Dim k, int r) {
-    return b.Splat(b.Load(a, row_major ? r * lda + k : k * lda + r), tile.lanes);
+    const Reg x =
+        bytes ? b.LoadWord(a, r * lda + 4 * k) : b.Load(a, row_major ? r * lda + k : k * lda + r);
+    return b.Splat(x, tile.lanes);
   };
   auto right = [&](Dim k, int v) {
     const int panel = v / vectors;
@@ -50,7 +70,8 @@ std::shared_ptr<const kernel::Kernel> Build(MicroLhs lhs, int rows, int panels,
   };
   auto add = [&](int r, int v, Reg x, Reg y) {
     const int var = acc[r * per_row + v];
-    b.Set(var, b.Fma(x, y, b.Get(var)));
+    const Reg sum = b.Get(var);
+    b.Set(var, bytes ? b.Dot4(x, y, sum) : b.Fma(x, y, sum));
   };
   // The side with fewer registers is loaded as a whole, the other one by one and used at once.
   auto step = [&](Dim k) {
@@ -70,11 +91,22 @@ std::shared_ptr<const kernel::Kernel> Build(MicroLhs lhs, int rows, int panels,
     }
   };
   const int unroll = std::max(1, kMinFmasPerTrip / (rows * per_row));
-  const Dim whole = depth - Mod(depth, unroll);
+  const Dim steps = bytes ? FloorDiv(depth, 4) : depth;
+  const Dim whole = steps - Mod(steps, unroll);
   b.For("k", 0, whole, unroll, [&](Dim k) {
     for (int u = 0; u < unroll; ++u) step(k + u);
   });
-  if (unroll > 1) b.For("k", whole, depth, 1, step);
+  if (unroll > 1) b.For("k", whole, steps, 1, step);
+  if (bytes) {
+    // The last word of a row has one to three bytes; B is zero there.
+    const Dim rest = Mod(depth, 4);
+    b.If(rest >= 1, [&] {
+      for (int r = 0; r < rows; ++r) {
+        const Reg x = b.Splat(PartialWord(b, a, r * lda + 4 * steps, rest), tile.lanes);
+        for (int v = 0; v < per_row; ++v) add(r, v, x, right(steps, v));
+      }
+    });
+  }
   for (int r = 0; r < rows; ++r)
     for (int v = 0; v < per_row; ++v) b.Store(c, c_index(r, v), b.Get(acc[r * per_row + v]));
   return b.Finish();
@@ -93,6 +125,12 @@ TileShape F32Tile(const ScheduleTarget& target, int64_t columns) {
   narrow.width = wide.lanes;
   const auto padded = [&](int64_t width) { return (columns + width - 1) / width * width; };
   return padded(narrow.width) * 5 < padded(wide.width) * 4 ? narrow : wide;
+}
+
+TileShape ByteTile(const ScheduleTarget& target) {
+  const int lanes = target.native_lanes(i32);
+  // Without an instruction for them, sums of four products need more registers.
+  return {target.num_vector_registers >= 32 ? 12 : 4, 2 * lanes, lanes};
 }
 
 std::shared_ptr<const kernel::Kernel> MicroKernels::Get(MicroLhs lhs, int rows, int panels,

@@ -4,7 +4,8 @@
 //
 // B is a packed panel [k][nr]; with `panels` > 1 neighbouring panels are worked on together, for
 // products of so few rows that one panel would leave the FMA units waiting. Products ascend in k
-// with fused multiply-add, whatever the tile.
+// with fused multiply-add, whatever the tile. Products of bytes give exact i32 sums, four bytes of
+// K at a time.
 #include <functional>
 #include <map>
 #include <memory>
@@ -19,9 +20,10 @@ namespace lathe::compiler {
 enum class MicroLhs : uint8_t {
   kRowMajor,     // A[m * lda + k]
   kColumnMajor,  // A[k * lda + m]
+  kBytes,        // u8 A[m * lda + k]; B is [ceil(k / 4)][nr] words of four i8, zero-padded; C i32
 };
 
-// The f32 tile shapes of a target.
+// The tile shapes of a target.
 struct TileShape {
   int max_rows;  // of a tile: its accumulators fill the register file
   int width;     // nr: columns of a panel
@@ -31,6 +33,7 @@ TileShape F32Tile(const ScheduleTarget& target);
 // For a product with so many columns: half as wide where that leaves much less of the last panel
 // empty.
 TileShape F32Tile(const ScheduleTarget& target, int64_t columns);
+TileShape ByteTile(const ScheduleTarget& target);
 
 // Owned by an engine; thread-safe.
 class MicroKernels {

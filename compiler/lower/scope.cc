@@ -82,14 +82,14 @@ int KernelScope::Output(ValueId v) {
              Volume(MapShape(type.shape)), arg);
 }
 
-int KernelScope::Packed(ValueId v, int64_t panel_width, Dim elements) {
+int KernelScope::Packed(ValueId v, Packing packing, int64_t panel_width, Dim elements) {
   KernelArg arg;
   arg.kind = KernelArg::kPackedConstant;
   arg.value = v;
-  arg.packing = Packing::kPanels;
+  arg.packing = packing;
   arg.panel_width = panel_width;
-  return Add(absl::StrCat("packed", args_.size()), graph_.type(v).dtype, BufferKind::kInput,
-             elements, arg);
+  const DType dtype = packing == Packing::kBytePanels ? i32 : graph_.type(v).dtype;
+  return Add(absl::StrCat("packed", args_.size()), dtype, BufferKind::kInput, elements, arg);
 }
 
 int KernelScope::Scratch(const std::string& name, DType dtype, Dim elements, Dim graph_elements) {

@@ -39,7 +39,7 @@ class KernelScope {
   // reshapes.
   int FlatInput(ir::ValueId v);
   int Output(ir::ValueId v);  // written (and readable)
-  int Packed(ir::ValueId v, int64_t panel_width, Dim elements);
+  int Packed(ir::ValueId v, Packing packing, int64_t panel_width, Dim elements);
   int Scratch(const std::string& name, DType dtype, Dim elements, Dim graph_elements);
 
   // Closes the kernel; `tasks` and `work` are over the graph's symbols.

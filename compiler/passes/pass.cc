@@ -27,6 +27,8 @@ constexpr PassRow kTable[] = {
     {"sink_views", SinkViews,
      "after what looks for forms through views; before what looks behind products"},
     {"fold_scale", FoldScale, "before merge_products, which copies the matrices", false},
+    {"narrow_products", NarrowProducts,
+     "after folding: it wants constant matrices; after sink_views, which moves views off them"},
     {"merge_products", MergeProducts, "once products that are equal have become one"},
     {"remove_dead", RemoveDead, "last: the others leave unused nodes behind"},
 };

@@ -84,6 +84,7 @@ absl::Status RecognizeNorm(ir::Graph& graph, PassContext& context);
 absl::Status RecognizeAttention(ir::Graph& graph, PassContext& context);
 absl::Status SinkViews(ir::Graph& graph, PassContext& context);
 absl::Status FoldScale(ir::Graph& graph, PassContext& context);
+absl::Status NarrowProducts(ir::Graph& graph, PassContext& context);
 absl::Status MergeProducts(ir::Graph& graph, PassContext& context);
 absl::Status RemoveDead(ir::Graph& graph, PassContext& context);
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <thread>
+#include <tuple>
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
@@ -114,11 +115,11 @@ class HostBuilder {
       case KernelArg::kScratch:
         return NewValue(arg.scratch_bytes * workers_, "scratch");
       case KernelArg::kPackedConstant: {
-        const std::pair<ValueId, int64_t> key{arg.value, arg.panel_width};
+        const std::tuple key{arg.value, arg.packing, arg.panel_width};
         if (auto it = packed_.find(key); it != packed_.end())
           return BufferRef{BufferSource::kConstant, it->second};
         absl::StatusOr<rt::Constant> constant =
-            c_.weights.Panels(c_.graph.node(arg.value).attrs.tensor, arg.panel_width);
+            c_.weights.Panels(c_.graph.node(arg.value).attrs.tensor, arg.packing, arg.panel_width);
         if (!constant.ok()) return constant.status();
         const BufferRef ref = AddConstant(*std::move(constant));
         packed_[key] = ref.index;
@@ -316,7 +317,7 @@ class HostBuilder {
   rt::Version* version_;
   const Dim workers_;
   absl::flat_hash_map<ValueId, BufferRef> where_;
-  absl::flat_hash_map<std::pair<ValueId, int64_t>, int32_t> packed_;
+  absl::flat_hash_map<std::tuple<ValueId, Packing, int64_t>, int32_t> packed_;
   std::vector<PendingValue> values_;
   std::vector<LoweredKernel> kernels_;
   std::vector<std::pair<ValueId, BufferRef>> output_copies_;

@@ -24,17 +24,33 @@ void Pack(const float* from, int64_t k, int64_t n, int64_t nr, float* to) {
   }
 }
 
+// [ceil(N / nr)][ceil(K / 4)][nr][4], what lies past N and K is zero.
+void PackBytes(const int8_t* from, int64_t k, int64_t n, int64_t nr, int8_t* to) {
+  for (int64_t column = 0; column < n; column += nr) {
+    const int64_t width = std::min(nr, n - column);
+    for (int64_t row = 0; row < k; row += 4, to += 4 * nr) {
+      if (width < nr || row + 4 > k) std::fill(to, to + 4 * nr, int8_t{0});
+      for (int64_t i = 0; i < std::min<int64_t>(4, k - row); ++i) {
+        const int8_t* line = from + (row + i) * n + column;
+        for (int64_t j = 0; j < width; ++j) to[4 * j + i] = line[j];
+      }
+    }
+  }
+}
+
 }  // namespace
 
-absl::StatusOr<rt::Constant> WeightStore::Panels(const Tensor& weights, int64_t panel_width) {
+absl::StatusOr<rt::Constant> WeightStore::Panels(const Tensor& weights, Packing packing,
+                                                 int64_t panel_width) {
   const Tensor dense = weights.Contiguous();
   const int64_t k = dense.shape()[0], n = dense.shape()[1];
+  const bool of_bytes = packing == Packing::kBytePanels;
+  const int64_t rows = of_bytes ? (k + 3) / 4 : k;  // of four bytes an element, either way
   const int64_t bytes =
-      std::max<int64_t>(1, (n + panel_width - 1) / panel_width * k * panel_width) *
-      static_cast<int64_t>(sizeof(float));
+      4 * std::max<int64_t>(1, (n + panel_width - 1) / panel_width * rows * panel_width);
   const XXH128_hash_t hash = XXH3_128bits(dense.raw(), static_cast<size_t>(dense.num_bytes()));
   const std::string key = absl::StrCat(absl::Hex(hash.high64), ":", absl::Hex(hash.low64), " ", k,
-                                       "x", n, " panels ", panel_width);
+                                       "x", n, of_bytes ? " byte" : "", " panels ", panel_width);
   rt::Constant constant;
   constant.bytes = bytes;
   constant.label = absl::StrCat("packed ", k, "x", n);
@@ -48,7 +64,11 @@ absl::StatusOr<rt::Constant> WeightStore::Panels(const Tensor& weights, int64_t 
     return absl::ResourceExhaustedError(absl::StrCat("packing weights needs ", bytes, " bytes"));
   const std::shared_ptr<const void> data(
       block, [](void* p) { ::operator delete(p, std::align_val_t(kAlignment)); });
-  Pack(dense.data<float>(), k, n, panel_width, static_cast<float*>(block));
+  if (of_bytes) {
+    PackBytes(dense.data<int8_t>(), k, n, panel_width, static_cast<int8_t*>(block));
+  } else {
+    Pack(dense.data<float>(), k, n, panel_width, static_cast<float*>(block));
+  }
   slot = data;
   constant.data = data;
   return constant;

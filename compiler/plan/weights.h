@@ -2,7 +2,7 @@
 // Packed weights: a function of (content, type, packing, target), owned by the engine, shared by
 // all versions and programs.
 //
-// Cache key: hash of the content + shape + panel width.
+// Cache key: hash of the content + shape + packing + panel width.
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -18,8 +18,9 @@ namespace lathe::compiler {
 
 class WeightStore {
  public:
-  // The packed form of a contiguous f32 [K, N] matrix; kept alive by whoever holds it.
-  absl::StatusOr<rt::Constant> Panels(const Tensor& weights, int64_t panel_width);
+  // The packed form of a contiguous [K, N] matrix, f32 for kPanels and i8 for kBytePanels; kept
+  // alive by whoever holds it.
+  absl::StatusOr<rt::Constant> Panels(const Tensor& weights, Packing packing, int64_t panel_width);
 
  private:
   std::mutex mutex_;

@@ -66,6 +66,7 @@ class OpsKernel {
         narrow ? b_.Bin(KOp::kLt, b_.Cast(vx, f32), b_.Cast(vy, f32)) : b_.Bin(KOp::kLt, vx, vy);
     Store(b_.Select(less, vy, vz));
     if (IsFloat(t) && !narrow) Store(b_.Fma(vx, vy, vz));
+    if (t == i32) Store(b_.Dot4(vx, vy, vz));
     if (IsIndex(t)) Store(b_.Lane({t, lanes}));
     for (DType to : kTypes) {
       Store(b_.Cast(vx, to));
@@ -132,6 +133,27 @@ TEST(Ops, BitsOfTheEvaluator) {
   const absl::StatusOr<Cubin> cubin = nvrtc->Compile(CudaProgram(texts), "sm_90");
   ASSERT_TRUE(cubin.ok()) << cubin.status();
   EXPECT_EQ(cubin->kernels.size(), texts.size());
+}
+
+TEST(Ops, WordsOfBytesAtAnyOffset) {
+  KernelBuilder b("words");
+  const Dim n = b.Size("n");
+  const int x = b.Buffer("x", u8, BufferKind::kInput, n);
+  const int y = b.Buffer("y", i8, BufferKind::kInput, n);
+  const int z = b.Buffer("z", i32, BufferKind::kOutput, n - 3);
+  b.Tasks(n - 3);
+  b.Store(z, b.task(),
+          b.Dot4(b.LoadWord(x, b.task()), b.LoadWord(y, b.task()), b.Int({i32, 1}, -5)));
+  const std::shared_ptr<const Kernel> k = b.Finish();
+  const std::unique_ptr<HostModule> module = BuildModule({k});
+  ASSERT_NE(module, nullptr);
+  std::vector<uint64_t> bytes;
+  for (uint64_t i = 0; i < 37; ++i) bytes.push_back((i * 77 + 200) & 0xff);
+  EXPECT_EQ(Difference(*module, *k,
+                       {TestBuffer::OfBits(u8, bytes), TestBuffer::OfBits(i8, bytes),
+                        TestBuffer::Canaries(i32, 34)},
+                       {37}),
+            "");
 }
 
 TEST(Ops, ReductionsHalve) {

@@ -215,6 +215,69 @@ TYPED_TEST(FloatOpsOf, FmaRoundsOnce) {
   }
 }
 
+// Bytes of many patterns as words, the ends of both ranges among them.
+std::vector<uint64_t> Words(uint64_t seed) {
+  std::vector<uint64_t> words{0, 0xffffffff, 0x80808080, 0x7f7f7f7f, 0x017f80ff};
+  for (uint64_t x = seed; words.size() < 70;) {
+    x = x * 6364136223846793005u + 1442695040888963407u;
+    words.push_back(x >> 32);
+  }
+  return words;
+}
+
+TEST(Dot4, AddsProductsOfUnsignedAndSignedBytesAndWraps) {
+  for (int lanes : {1, 3, 8, 32}) {
+    auto k = MapKernel(
+        {i32, i32, i32}, i32, lanes,
+        [](KernelBuilder& b, const std::vector<Reg>& v) { return b.Dot4(v[0], v[1], v[2]); });
+    ASSERT_TRUE(Verify(*k).ok()) << Verify(*k);
+    const std::vector<uint64_t> x = Words(1), y = Words(2), z = Words(3);
+    const std::vector<uint64_t> found = RunMap(*k, {x, y, z});
+    for (size_t i = 0; i < x.size(); ++i) {
+      int64_t sum = static_cast<int32_t>(z[i]);
+      for (int byte = 0; byte < 4; ++byte) {
+        const int64_t a = (x[i] >> (8 * byte)) & 0xff, c = (y[i] >> (8 * byte)) & 0xff;
+        sum += a * (c < 128 ? c : c - 256);
+      }
+      EXPECT_EQ(found[i], static_cast<uint64_t>(sum) & 0xffffffff) << i;
+    }
+  }
+}
+
+TEST(Dot4, OfOtherTypesIsRefused) {
+  for (DType t : {u32, i64, f32, u8}) {
+    auto k = MapKernel({t, t, t}, t, 8, [](KernelBuilder& b, const std::vector<Reg>& v) {
+      return b.Dot4(v[0], v[1], v[2]);
+    });
+    EXPECT_FALSE(Verify(*k).ok()) << Name(t);
+  }
+}
+
+std::shared_ptr<Kernel> WordKernel(DType t) {
+  KernelBuilder b("word");
+  const Dim n = b.Size("n");
+  const int x = b.Buffer("x", t, BufferKind::kInput, n);
+  const int y = b.Buffer("y", i32, BufferKind::kOutput, 1);
+  b.Store(y, 0, b.LoadWord(x, n - 4));
+  return b.Finish();
+}
+
+TEST(LoadWord, ReadsFourBytesInOrderAndNoMore) {
+  for (DType t : {u8, i8}) {
+    const std::shared_ptr<Kernel> k = WordKernel(t);
+    ASSERT_TRUE(Verify(*k).ok()) << Verify(*k);
+    std::vector<std::byte> x = Pack(t, {9, 0x12, 0x34, 0x56, 0xf8}), y(4);
+    EvalBuffer buffers[] = {{x.data(), 5}, {y.data(), 1}};
+    EXPECT_TRUE(Evaluate(*k, buffers, {5}, 0, 1, 0, nullptr).ok());
+    EXPECT_EQ(Unpack(i32, y)[0], 0xf8563412u);
+    buffers[0].elements = 4;  // the last byte isn't there
+    EXPECT_FALSE(Evaluate(*k, buffers, {5}, 0, 1, 0, nullptr).ok());
+    EXPECT_FALSE(Evaluate(*k, buffers, {3}, 0, 1, 0, nullptr).ok());  // nor is the first
+  }
+  EXPECT_FALSE(Verify(*WordKernel(i16)).ok());
+  EXPECT_FALSE(Verify(*WordKernel(f32)).ok());
+}
+
 // Casts: what SEMANTICS says, written out with the limits as numbers.
 template <typename To, typename From>
 To Converted(From x) {

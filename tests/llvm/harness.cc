@@ -106,7 +106,7 @@ LlvmCompiler& Sse2Compiler() {
     target.cpu = "x86-64";
     target.features = "";
     target.vector_bytes = 16;
-    target.has_fma = target.has_f16c = false;
+    target.has_fma = target.has_f16c = target.has_dot4 = false;
     return MakeCompiler(target);
   }();
   return *compiler;

@@ -166,5 +166,21 @@ TEST(Memory, TablesAndWorkerScratch) {
       .Check({TestBuffer::Canaries(f32, 8), TestBuffer::Canaries(f32, 16)}, {8}, 2, "table");
 }
 
+// Four bytes at every offset, next to inaccessible pages.
+TEST(LoadWord, ReadsItsFourBytesAlone) {
+  for (DType t : {u8, i8}) {
+    KernelBuilder b("word");
+    const Dim n = b.Size("n");
+    const int x = b.Buffer("x", t, BufferKind::kInput, n);
+    const int y = b.Buffer("y", i32, BufferKind::kOutput, n - 3);
+    b.Tasks(n - 3);
+    b.Store(y, b.task(), b.LoadWord(x, b.task()));
+    Agreement agreement(b.Finish());
+    for (int64_t size : {4, 5, 6, 7, 8, 33})
+      agreement.Check({Numbers(t, size), TestBuffer::Canaries(i32, size - 3)}, {size}, size - 3,
+                      absl::StrCat("n = ", size));
+  }
+}
+
 }  // namespace
 }  // namespace lathe::llvm_target

@@ -23,7 +23,7 @@ bool Between(KOp op, KOp first, KOp last) { return op >= first && op <= last; }
 int Arity(KOp op) {
   if (Between(op, KOp::kNeg, KOp::kAny)) return 1;
   if (Between(op, KOp::kAdd, KOp::kGe)) return 2;
-  return Between(op, KOp::kSelect, KOp::kFma) ? 3 : 0;
+  return Between(op, KOp::kSelect, KOp::kDot4) ? 3 : 0;
 }
 
 bool HasType(KOp op, DType t, int lanes) {
@@ -36,6 +36,7 @@ bool HasType(KOp op, DType t, int lanes) {
     return (lanes & (lanes - 1)) == 0 && !(arithmetic && t == DType::kBool);
   }
   if (Between(op, KOp::kSqrt, KOp::kRound) || op == KOp::kFma) return IsFloat(t);
+  if (op == KOp::kDot4) return t == i32;
   if (Between(op, KOp::kShl, KOp::kSar)) return IsInt(t);
   if (op == KOp::kNot || Between(op, KOp::kAnd, KOp::kXor)) return !IsFloat(t);
   const bool arithmetic = op == KOp::kNeg || op == KOp::kAbs || Between(op, KOp::kAdd, KOp::kMod);
@@ -64,7 +65,7 @@ OpsKernel MakeOpsKernel(DType t, int lanes) {
     made.outputs.push_back(type);
     b.Store(out, at, r);
   };
-  for (int i = 0; i <= static_cast<int>(KOp::kFma); ++i) {
+  for (int i = 0; i <= static_cast<int>(KOp::kDot4); ++i) {
     const KOp op = static_cast<KOp>(i);
     const int arity = Arity(op);
     if (arity == 0 || !HasType(op, t, lanes)) continue;
@@ -75,6 +76,8 @@ OpsKernel MakeOpsKernel(DType t, int lanes) {
       store("select", b.Select(less, vy, vz));
     } else if (op == KOp::kFma) {
       store("fma", b.Fma(vx, vy, vz));
+    } else if (op == KOp::kDot4) {
+      store("dot4", b.Dot4(vx, vy, vz));
     } else if (arity == 2) {
       store(kernel::Name(op), b.Bin(op, vx, vy));
     } else if (op == KOp::kAny) {
@@ -144,6 +147,40 @@ std::vector<std::tuple<DType, int>> Cases() {
 INSTANTIATE_TEST_SUITE_P(All, OpsTest, ::testing::ValuesIn(Cases()), [](const auto& test) {
   return absl::StrCat(Name(std::get<0>(test.param)), "x", std::get<1>(test.param));
 });
+
+// Sums of products of bytes with and without an instruction for them, over random bytes.
+TEST(Dot4, BitsOfTheEvaluatorOnEveryTarget) {
+  CpuTarget plain = HostTarget();
+  plain.has_dot4 = false;
+  const auto without = LlvmCompiler::Create(plain);
+  ASSERT_TRUE(without.ok()) << without.status();
+  for (int lanes : {1, 2, 3, 4, 8, 16, 32, 64}) {
+    KernelBuilder b(absl::StrCat("dot4_", lanes));
+    const Dim n = b.Size("n");
+    int in[3];
+    for (int& x : in) x = b.Buffer("x", i32, BufferKind::kInput, n);
+    const int y = b.Buffer("y", i32, BufferKind::kOutput, n);
+    b.Tasks(CeilDiv(n, lanes));
+    const Dim at = b.task() * lanes;
+    const Reg mask = b.Mask(n - at, lanes);
+    Reg v[3];
+    for (int i = 0; i < 3; ++i) v[i] = b.Load(in[i], at, lanes, 1, mask);
+    b.Store(y, at, b.Dot4(v[0], v[1], v[2]), 1, mask);
+    std::vector<TestBuffer> buffers;
+    uint64_t seed = 7;
+    for (int i = 0; i < 3; ++i) {
+      std::vector<uint64_t> words{0, 0xffffffff, 0x80808080, 0x7f7f7f7f};
+      while (words.size() < 131) words.push_back((seed = seed * 6364136223846793005u + 1) >> 32);
+      buffers.push_back(TestBuffer::OfBits(i32, words));
+    }
+    buffers.push_back(TestBuffer::Canaries(i32, 131));
+    std::vector<LlvmCompiler*> compilers = Compilers();
+    compilers.push_back(&Sse2Compiler());
+    compilers.push_back(without->get());
+    Agreement(b.Finish(), compilers)
+        .Check(buffers, {131}, (131 + lanes - 1) / lanes, absl::StrCat(lanes, " lanes"));
+  }
+}
 
 // All f16 and bf16 to f32 and back, and f32 between them and their neighbours.
 TEST(NarrowFloats, EveryValueConvertsBothWays) {
