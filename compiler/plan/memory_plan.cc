@@ -10,6 +10,8 @@ namespace {
 
 constexpr int kRandomOrders = 48;
 constexpr int kSwaps = 400;
+constexpr int64_t kMostTerms = 200;               // of a comparison that is worth a proof
+constexpr int64_t kMostBytes = int64_t{1} << 50;  // of one value, so that sums don't overflow
 
 bool LiveTogether(const PlannedValue& a, const PlannedValue& b) {
   return a.first_step <= b.last_step && b.first_step <= a.last_step;
@@ -24,7 +26,7 @@ class OrderSearch {
       std::vector<int64_t> bytes;
       for (const PlannedValue& v : values) {
         const absl::StatusOr<int64_t> n = dim::Evaluate(v.bytes, corner);
-        bytes.push_back(n.ok() ? std::min<int64_t>(*n, int64_t{1} << 50) : 0);
+        bytes.push_back(n.ok() ? std::min(*n, kMostBytes) : 0);
       }
       bytes_.push_back(std::move(bytes));
     }
@@ -115,21 +117,67 @@ class OrderSearch {
   double best_cost_ = std::numeric_limits<double>::infinity();
 };
 
-// The maximum of `terms`, less those that the facts prove to be no larger than another.
-Dim Maximum(std::vector<Dim> terms, const dim::FactSet& facts) {
-  std::vector<Dim> kept;
-  for (Dim t : terms) {
-    if (std::find(kept.begin(), kept.end(), t) != kept.end()) continue;
-    const bool below =
-        std::any_of(kept.begin(), kept.end(), [&](Dim k) { return facts.Proves(t <= k); });
-    if (below) continue;
-    kept.erase(
-        std::remove_if(kept.begin(), kept.end(), [&](Dim k) { return facts.Proves(k <= t); }),
-        kept.end());
-    kept.push_back(t);
+// Where a value ends, with what makes comparisons cheap.
+struct Term {
+  Dim dim;
+  std::vector<int64_t> at;  // its values at the corners
+  std::vector<bool> over;   // by value: ends there or before, since it was placed behind it
+  int64_t size = 0;         // terms in it, written out
+};
+
+// The corners that the facts admit and at which every size has a value.
+std::vector<std::vector<int64_t>> Admitted(absl::Span<const PlannedValue> values,
+                                           const dim::FactSet& facts,
+                                           absl::Span<const std::vector<int64_t>> corners) {
+  std::vector<std::vector<int64_t>> admitted;
+  for (const std::vector<int64_t>& corner : corners) {
+    const bool holds = std::all_of(facts.facts().begin(), facts.facts().end(), [&](const auto& f) {
+      return dim::Evaluate(f.claim, corner).value_or(false);
+    });
+    const bool has_values = std::all_of(values.begin(), values.end(), [&](const PlannedValue& v) {
+      const absl::StatusOr<int64_t> bytes = dim::Evaluate(v.bytes, corner);
+      return bytes.ok() && *bytes <= kMostBytes;
+    });
+    if (holds && has_values) admitted.push_back(corner);
   }
-  Dim most = 0;
-  for (size_t i = 0; i < kept.size(); ++i) most = i == 0 ? kept[i] : Max(most, kept[i]);
+  return admitted;
+}
+
+// t <= k, proved. Proofs about nested maxima are dear: what a corner refutes isn't asked for, nor
+// what would take long.
+bool ProvesBelow(const dim::FactSet& facts, const Term& t, const Term& k) {
+  if (t.size + k.size > kMostTerms) return false;
+  for (size_t c = 0; c < t.at.size(); ++c)
+    if (t.at[c] > k.at[c]) return false;
+  return facts.Proves(t.dim <= k.dim);
+}
+
+// The maximum of the ends of `values`, less those that the facts prove to be no larger than
+// another.
+Term Maximum(absl::Span<const size_t> values, const std::vector<Term>& ends, size_t corners,
+             const dim::FactSet& facts) {
+  std::vector<bool> covered(ends.size(), false);
+  for (size_t v : values)
+    for (size_t u = 0; u < ends[v].over.size(); ++u) covered[u] = covered[u] || ends[v].over[u];
+  std::vector<const Term*> kept;
+  for (size_t v : values) {
+    const Term& t = ends[v];
+    const bool below = covered[v] || std::any_of(kept.begin(), kept.end(), [&](const Term* k) {
+                         return k->dim == t.dim || ProvesBelow(facts, t, *k);
+                       });
+    if (below) continue;
+    kept.erase(std::remove_if(kept.begin(), kept.end(),
+                              [&](const Term* k) { return ProvesBelow(facts, *k, t); }),
+               kept.end());
+    kept.push_back(&t);
+  }
+  Term most{0, std::vector<int64_t>(corners, 0), std::move(covered)};
+  for (size_t v : values) most.over[v] = true;
+  for (size_t i = 0; i < kept.size(); ++i) {
+    most.dim = i == 0 ? kept[i]->dim : Max(most.dim, kept[i]->dim);
+    most.size = std::min(most.size + kept[i]->size, kMostTerms);
+    for (size_t c = 0; c < corners; ++c) most.at[c] = std::max(most.at[c], kept[i]->at[c]);
+  }
   return most;
 }
 
@@ -139,17 +187,23 @@ MemoryPlan PlanMemory(absl::Span<const PlannedValue> values, const dim::FactSet&
                       absl::Span<const std::vector<int64_t>> corners) {
   MemoryPlan plan;
   plan.offsets.assign(values.size(), Dim(0));
+  const std::vector<std::vector<int64_t>> admitted = Admitted(values, facts, corners);
   std::vector<size_t> placed;
-  std::vector<Dim> ends;
+  std::vector<Term> ends(values.size());
   for (size_t v : OrderSearch(values, corners).Best()) {
-    std::vector<Dim> before;
+    std::vector<size_t> before;
     for (size_t u : placed)
-      if (LiveTogether(values[u], values[v])) before.push_back(plan.offsets[u] + values[u].bytes);
-    plan.offsets[v] = Maximum(std::move(before), facts);
+      if (LiveTogether(values[u], values[v])) before.push_back(u);
+    Term end = Maximum(before, ends, admitted.size(), facts);
+    plan.offsets[v] = end.dim;
+    end.dim = end.dim + values[v].bytes;
+    for (size_t c = 0; c < admitted.size(); ++c)
+      end.at[c] += dim::Evaluate(values[v].bytes, admitted[c]).value_or(0);
+    end.size = std::min(end.size + 1, kMostTerms);
+    ends[v] = std::move(end);
     placed.push_back(v);
-    ends.push_back(plan.offsets[v] + values[v].bytes);
   }
-  plan.total = Maximum(std::move(ends), facts);
+  plan.total = Maximum(placed, ends, admitted.size(), facts).dim;
   return plan;
 }
 
