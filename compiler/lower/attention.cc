@@ -65,8 +65,11 @@ class AttentionLowering {
       Block(query);
     });
     const Dim graph_batch = Volume(batch);
-    const Dim flops = graph_batch * graph_queries * graph_keys * (q[rank - 1] + v[rank - 1]);
-    return scope_.Finish(graph_batch * CeilDiv(graph_queries, width_), Volume(batch_sizes) * blocks,
+    const Dim graph_blocks = CeilDiv(graph_queries, width_);
+    // Lanes without a query cost as much as the others.
+    const Dim flops =
+        graph_batch * graph_blocks * width_ * graph_keys * (q[rank - 1] + v[rank - 1]);
+    return scope_.Finish(graph_batch * graph_blocks, Volume(batch_sizes) * blocks,
                          FloorDiv(flops, 30),
                          absl::StrCat(width_, " queries x ", kKeyBlock, " keys"));
   }
