@@ -18,7 +18,7 @@ struct CpuTarget {
   int num_vector_registers = 16;
   int64_t l1_bytes = 32 << 10, l2_bytes = 512 << 10, l3_bytes = 16 << 20;
   bool has_fma = true;
-  bool has_f16c = true;          // conversions between f16 and f32
+  bool has_f16c = true;  // conversions between f16 and f32
   bool is_x86 = true;
   bool has_dot4 = false;  // sums of products of bytes, of every vector length up to vector_bytes
   std::string Identity() const;  // part of every artefact key
