@@ -202,6 +202,7 @@ std::vector<Mapping> ControlMappings();
 std::vector<Mapping> AttentionMappings();
 std::vector<Mapping> ResizeMappings();
 std::vector<Mapping> WindowMappings();
+std::vector<Mapping> DeformMappings();
 std::vector<Mapping> QuantMappings();
 std::vector<Mapping> IndexMappings();
 std::vector<Mapping> RecurrentMappings();
