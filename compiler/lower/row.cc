@@ -217,12 +217,23 @@ class RowLowering {
     const Dim elements = space_.graph_rows * space_.graph_length;
     return scope_.Finish(CeilDiv(space_.graph_rows, kRowsPerTask),
                          CeilDiv(space_.rows, kRowsPerTask),
-                         Work(elements, ElementCost(c_.graph, inside_)),
+                         Work(elements, ElementCost(c_.graph, OfElements())),
                          absl::StrCat(passes_.num_passes(), " passes, ", passes_.cached().size(),
                                       " kept, 32 lanes"));
   }
 
  private:
+  // What is computed for each element, not once a row or once in all.
+  std::vector<ValueId> OfElements() const {
+    std::vector<ValueId> values;
+    for (ValueId v : inside_) {
+      const Dim count = Volume(c_.graph.type(v).shape);
+      const bool seldom = count == space_.graph_rows || count == Dim(1);
+      if (!seldom || IsReduction(c_.graph.node(v).op)) values.push_back(v);
+    }
+    return values;
+  }
+
   void Row(Dim row) {
     row_ = row;
     row_values_.clear();
