@@ -23,6 +23,8 @@ using ir::Op;
 using ir::ValueId;
 using ir::ValueType;
 
+constexpr size_t kMaxViews = 8;  // between a cast and the product
+
 bool IsByte(DType t) { return t == u8 || t == i8; }
 
 // A constant matrix as bytes: the element is bytes[k, n] + offset.
@@ -42,23 +44,30 @@ class ProductNarrower {
   ProductNarrower(ir::Graph& graph, PassContext& context)
       : graph_(graph), context_(context), find_(graph), rewriter_(graph) {}
 
-  void Run() {
+  bool Run() {
     rewriter_.Run([&](ValueId v) {
       if (find_.Is(v, Op::k_matmul) && find_.node(v).type.dtype == i32) Narrow(v);
     });
+    return changed_;
   }
 
  private:
-  // x - zero as i32, where x is of bytes; without a zero kNoValue.
+  // x - zero as i32, where x is of bytes, under views; without a zero kNoValue.
   struct Left {
     ValueId bytes = ir::kNoValue;
     ValueId zero = ir::kNoValue;  // under its broadcast
     std::vector<int64_t> axes;    // of the broadcast
     bool cast_zero = false;       // the zero isn't i32 yet
+    std::vector<ValueId> views;   // the outermost first
   };
 
   std::optional<Left> LeftOf(ValueId v) const {
     Left left;
+    while (left.views.size() < kMaxViews &&
+           (find_.Is(v, Op::k_permute) || find_.Is(v, Op::k_reshape))) {
+      left.views.push_back(v);
+      v = find_.arg(v, 0);
+    }
     ValueId cast = v;
     if (find_.Is(v, Op::k_sub)) {
       cast = find_.arg(v, 0);
@@ -71,6 +80,7 @@ class ProductNarrower {
       if (repeated.op != Op::k_broadcast || !IsInt(repeated.type.dtype)) return std::nullopt;
       left.zero = repeated.operands[0];
       left.axes = repeated.attrs.axes;
+      if (!left.views.empty() && !left.axes.empty()) return std::nullopt;
       const int64_t last = repeated.type.rank() - 1;
       for (size_t i = 0; i < left.axes.size(); ++i) {
         if (left.axes[i] == last && find_.shape(left.zero)[i] != Dim(1)) return std::nullopt;
@@ -159,14 +169,17 @@ class ProductNarrower {
     const bool narrow_matrix = find_.Is(rhs, Op::k_cast) &&
                                find_.Is(find_.arg(rhs, 0), Op::k_constant) &&
                                graph_.type(find_.arg(rhs, 0)).dtype == i8;
-    if (narrow_matrix && left->zero == ir::kNoValue && !of_i8) return;  // has the form
+    const bool plain = left->zero == ir::kNoValue && left->views.empty() && !of_i8;
+    if (narrow_matrix && plain) return;  // has the form
     std::optional<ByteMatrix> matrix = MatrixOf(rhs);
     if (!matrix) return;
     context_.Count("narrowed products");
+    changed_ = true;
 
     const ValueType type = graph_.type(v), wide_left = graph_.type(lhs);
     const Shape matrix_shape = graph_.type(rhs).shape;
-    const ValueId x = of_i8 ? AsUnsigned(left->bytes, v) : left->bytes;
+    const ValueId bytes = UnderViews(left->bytes, left->views, v);
+    const ValueId x = of_i8 ? AsUnsigned(bytes, v) : bytes;
     const Tensor columns = SumOfColumns(matrix->bytes);
     const ValueId w = Cast(Constant(std::move(matrix->bytes), v), v);
     const std::vector<ValueId> operands = {Cast(x, v), w};
@@ -207,6 +220,17 @@ class ProductNarrower {
     for (size_t i = 0; i + 1 < terms.size(); ++i)
       result = rewriter_.Insert(terms[i].first, {result, terms[i].second}, {}, type, v);
     rewriter_.Become(v, terms.back().first, {result, terms.back().second});
+  }
+
+  // x under the views that lay upon its cast.
+  ValueId UnderViews(ValueId x, const std::vector<ValueId>& views, ValueId user) {
+    for (size_t i = views.size(); i-- > 0;) {
+      const Op op = graph_.node(views[i]).op;
+      Attrs attrs = graph_.node(views[i]).attrs;
+      const ValueType type{graph_.type(x).dtype, graph_.type(views[i]).shape};
+      x = rewriter_.Insert(op, {x}, std::move(attrs), type, user);
+    }
+    return x;
   }
 
   // x + 128 of i8, as u8.
@@ -261,13 +285,15 @@ class ProductNarrower {
   PassContext& context_;
   const Finder find_;
   Rewriter rewriter_;
+  bool changed_ = false;
 };
 
 }  // namespace
 
 absl::Status NarrowProducts(ir::Graph& graph, PassContext& context) {
-  ProductNarrower(graph, context).Run();
-  return absl::OkStatus();
+  if (!ProductNarrower(graph, context).Run()) return absl::OkStatus();
+  // Products that share their left side have each made its bytes.
+  return EliminateCommon(graph, context);
 }
 
 }  // namespace lathe::compiler

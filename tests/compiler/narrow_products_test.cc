@@ -30,6 +30,11 @@ TEST(NarrowProductsTest, WhatStandsInTheWayMovesBehindTheProduct) {
            // Signed bytes on the left.
            "cast(s, dtype=i32) @ cast(constant(i8[2, 2]{1, 2, 3, 4}), dtype=i32)",
            "(cast(s, dtype=i32) - cast(zr, dtype=i32)) @ constant(i32[2, 2]{-128, 127, 5, 0})",
+           // Views between the cast and the product.
+           "permute(reshape(x32 - cast(zx, dtype=i32), [2, m]), axes=[1, 0]) @ "
+           "constant(i32[2, 2]{1, 2, 3, 4})",
+           "permute(reshape(cast(s, dtype=i32), [2, m]), axes=[1, 0]) @ "
+           "constant(i32[2, 2]{1, 2, 3, 4})",
            // Right-hand sides out of i8's range, but not wider than 256.
            "x32 @ constant(i32[2, 2]{0, 255, 100, 200})",
            "(x32 - cast(zx, dtype=i32)) @ constant(i32[2, 2]{1000, 1255, 1100, 1200})",
@@ -59,15 +64,15 @@ x: u8[m, 2]
 s: i8[m, 2]
 z: u8[]
 scale: f32[]
-%4: i32[] = cast(z, dtype=i32)
-%5 = constant(i8[2, 3]{1, -2, 3, -128, 127, 6})
-%6: i32[2, 3] = cast(%5, dtype=i32)
-%7: i32[m, 2] = cast(x, dtype=i32)
+%4 = constant(i8[2, 3]{1, -2, 3, -128, 127, 6})
+%5: i32[m, 2] = cast(x, dtype=i32)
+%6: i32[] = cast(z, dtype=i32)
+%7: i32[2, 3] = cast(%4, dtype=i32)
 %8 = constant(i32[3]{-127, 125, 9})
 %9: i32[m, 3] = broadcast(%8, shape=[m, 3], axes=[1])
-%10: i32[m, 3] = broadcast(%4, shape=[m, 3], axes=[])
+%10: i32[m, 3] = broadcast(%6, shape=[m, 3], axes=[])
 %11: i32[m, 3] = mul(%10, %9)
-%12: i32[m, 3] = matmul(%7, %6)
+%12: i32[m, 3] = matmul(%5, %7)
 %13: i32[m, 3] = sub(%12, %11)
 %14: f32[m, 3] = cast(%13, dtype=f32)
 %15: f32[m, 3] = broadcast(scale, shape=[m, 3], axes=[])
@@ -161,6 +166,16 @@ TEST(ByteProductTest, TheCastOfTheLeftSideIsNotComputed) {
                  4, 4, -128));
   EXPECT_THAT(plan, HasSubstr("pointwise (cast) -> x: u8[m, 4]"));
   EXPECT_THAT(plan, Not(HasSubstr("i32[m, 4]\npointwise")));
+}
+
+TEST(ByteProductTest, ProductsOfOneLeftSideShareItsBytes) {
+  const std::string plan = Plan(
+      Sized("dim m\ns: i8[$K, m]\nw = constant(i8[$K, $N]{$W})\n"
+            "c = permute(cast(s, dtype=i32), axes=[1, 0])\n"
+            "output y = c @ cast(w, dtype=i32)\noutput z = c @ (cast(w, dtype=i32) * -1 - 1)\n",
+            4, 4, -128));
+  EXPECT_EQ(plan.find("pointwise"), plan.rfind("pointwise")) << plan;
+  EXPECT_THAT(plan, HasSubstr("u8[m, 4]\ngemm")) << plan;
 }
 
 }  // namespace
