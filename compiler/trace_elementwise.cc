@@ -86,12 +86,22 @@ Value clamp(Operand x, Operand low, Operand high) {
   return TraceState::Elementwise(Op::k_minimum, {{Operand(raised, x.loc), high}});
 }
 
-Value cast(const Value& x, DType to, Loc loc) {
-  return TraceState::Op("cast", {&x, 1}, loc, [&](ir::Builder& b, const TraceState::Ids& ids) {
+namespace {
+
+Value WithType(const char* name, Op op, const Value& x, DType to, Loc loc) {
+  return TraceState::Op(name, {&x, 1}, loc, [&](ir::Builder& b, const TraceState::Ids& ids) {
     ir::Attrs attrs;
     attrs.dtype = to;
-    return b.Create(Op::k_cast, ids, std::move(attrs));
+    return b.Create(op, ids, std::move(attrs));
   });
+}
+
+}  // namespace
+
+Value cast(const Value& x, DType to, Loc loc) { return WithType("cast", Op::k_cast, x, to, loc); }
+
+Value bitcast(const Value& x, DType to, Loc loc) {
+  return WithType("bitcast", Op::k_bitcast, x, to, loc);
 }
 
 }  // namespace lathe

@@ -51,6 +51,16 @@ absl::Status InferCast(InferContext& c) {
   return absl::OkStatus();
 }
 
+absl::Status InferBitcast(InferContext& c) {
+  if (absl::Status s = CheckDTypes(c); !s.ok()) return s;
+  const DType from = c.operand(0).dtype, to = *c.node->attrs.dtype;
+  if (to == bool_ || IsNarrowFloat(to) || SizeOf(to) != SizeOf(from))
+    return c.Error(absl::StrCat("dtype is ", Name(to), "; wanted a type of the ", SizeOf(from),
+                                " bytes of ", Name(from), ", not bool, f16 or bf16"));
+  c.node->type = {to, c.operand(0).shape};
+  return absl::OkStatus();
+}
+
 using Evaluate = absl::StatusOr<Tensor> (*)(const EvalContext&);
 
 // What the rows of one op differ in.
@@ -204,6 +214,12 @@ const Row kCast = {
     kRounded,
     "y = cast(x, dtype=i32)",
     "Converts elements: float to integer saturates and NaN gives 0; to bool is x != 0."};
+const Row kBitcast = {Op::k_bitcast,
+                      kIntTypes | TypeSet(f32, f64),
+                      Eval_bitcast,
+                      kExact,
+                      "y = bitcast(x, dtype=i32)",
+                      "The bits of an element as another type of the same size."};
 
 }  // namespace
 
@@ -215,6 +231,8 @@ std::vector<OpInfo> ElementwiseOps() {
   for (const Row& row : kCompare) ops.push_back(Elementwise(row, 2, InferCompare));
   ops.push_back(Elementwise(kSelect, 3, InferSelect));
   ops.push_back(Elementwise(kCast, 1, InferCast));
+  ops.back().attrs = {{"dtype"}};
+  ops.push_back(Elementwise(kBitcast, 1, InferBitcast));
   ops.back().attrs = {{"dtype"}};
   return ops;
 }

@@ -77,6 +77,18 @@ Recipes Cast(DType t) {
   return r;
 }
 
+Recipes Bitcast(DType t) {
+  Recipes r;
+  for (int k = 0; k < kNumDTypes; ++k) {
+    const DType to = static_cast<DType>(k);
+    if (to == bool_ || IsNarrowFloat(to) || SizeOf(to) != SizeOf(t)) continue;
+    r.push_back({std::string("as ") + Name(to), [=](Maker& m) {
+                   return m.Make(Op::k_bitcast, {m.In(t, {m.D(0), m.D(1)})}, {.dtype = to});
+                 }});
+  }
+  return r;
+}
+
 Tensor SmallNumbers(DType t) {
   Tensor value(t, {2, 3});
   VisitDType(t, [&](auto type) {
@@ -442,6 +454,8 @@ Recipes RecipesOf(Op op, DType t) {
       return Sources(op, t);
     case Op::k_cast:
       return Cast(t);
+    case Op::k_bitcast:
+      return Bitcast(t);
     case Op::k_select:
       return Select(t);
     case Op::k_broadcast:

@@ -131,6 +131,7 @@ Reg ElementEmitter::Compute(ValueId v, const Coords& coords) {
 Reg ElementEmitter::Apply(ValueId v, std::vector<Reg> operands) {
   const Node& n = graph().node(v);
   if (n.op == Op::k_cast) return b().Cast(operands[0], n.type.dtype);
+  if (n.op == Op::k_bitcast) return b().Bitcast(operands[0], n.type.dtype);
   if (n.op == Op::k_select) return b().Select(operands[0], operands[1], operands[2]);
   if (n.op == Op::k_exp && IsShiftedByMaximum(graph(), n.operands[0]))
     return kernel::EmitExpNonPositive(b(), operands[0]);

@@ -44,6 +44,7 @@ bool IsCheap(Op op) {
     case Op::k_shift_left:
     case Op::k_shift_right:
     case Op::k_cast:
+    case Op::k_bitcast:
     case Op::k_add:
     case Op::k_sub:
     case Op::k_mul:

@@ -80,6 +80,21 @@ void CastTo(NodeContext& c) {
   c.Out(0, Cast(x, *to));
 }
 
+void BitCast(NodeContext& c) {
+  V x = c.In(0);
+  const absl::StatusOr<DType> to = ToDType(static_cast<int32_t>(c.Int("to")));
+  if (!to.ok()) return c.Fail(to.status());
+  if (!c.ok()) return;
+  if (x.dtype() == *to) return c.Out(0, x);
+  if (IsNarrowFloat(x.dtype()) || IsNarrowFloat(*to))
+    return c.Unsupported(absl::StrCat("bits of ", Name(x.dtype()), " as ", Name(*to)));
+  if (x.dtype() == bool_) x = Cast(x, u8);
+  if (*to == bool_) return c.Out(0, Cast(x, bool_));
+  ir::Attrs attrs;
+  attrs.dtype = *to;
+  c.Out(0, x.dtype() == *to ? x : c.Create(ir::Op::k_bitcast, {x}, std::move(attrs)));
+}
+
 void CastLike(NodeContext& c) {
   V x = c.In(0), like = c.In(1);
   c.Out(0, Cast(x, like.dtype()));
@@ -250,6 +265,7 @@ std::vector<Mapping> ElementwiseMappings() {
       {"", "Clip", Clip},
       {"", "Where", Where},
       {"", "Cast", CastTo},
+      {"", "BitCast", BitCast},
       {"", "CastLike", CastLike},
       {"", "Identity", Identity},
       {"", "Dropout", Dropout},

@@ -110,6 +110,8 @@ Value sinh(Operand x), cosh(Operand x), asinh(Operand x), acosh(Operand x), atan
 Value floor(Operand x), ceil(Operand x), round(Operand x), trunc(Operand x), sign(Operand x);
 Value relu(Operand x), sigmoid(Operand x), silu(Operand x), gelu(Operand x);
 Value cast(const Value& x, DType to, Loc loc = Loc::current());
+// The bits of an element as another type of the same size; not bool, f16 or bf16.
+Value bitcast(const Value& x, DType to, Loc loc = Loc::current());
 
 // Views. `shape` may hold one -1 in reshape.
 Value broadcast_to(const Value& x, const Shape& shape, Loc loc = Loc::current());

@@ -185,6 +185,14 @@ class Generator : public SequentialSteps {
     const size_t i = PickAny();
     if (None(i)) return false;
     Attrs attrs;
+    const DType type = Type(i).dtype;
+    if (random_.Percent(15) && (type == f32 || type == i32)) {  // as another type, and back
+      attrs.dtype = type == f32 ? i32 : f32;
+      const auto bits = b_.Create(Op::k_bitcast, {pool_[i].id}, attrs);
+      if (!bits.ok()) return false;
+      attrs.dtype = type;
+      return Keep(b_.Create(Op::k_bitcast, {*bits}, attrs), pool_[i].bound);
+    }
     attrs.dtype = random_.Percent(60)
                       ? random_.Of({f32, f32, f64, i32, i64, bool_})
                       : random_.Of({i8, i16, u8, u16, u32, u64, f16, bf16, f32, f32});

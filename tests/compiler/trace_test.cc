@@ -118,6 +118,7 @@ TEST(TraceTest, NegationsAreOfTheirTypes) {
   Trace t("f");
   EXPECT_EQ(bit_not(t.input("k", i32, {3})).dtype(), i32);
   EXPECT_EQ(logical_not(t.input("p", bool_, {3})).dtype(), bool_);
+  EXPECT_EQ(bitcast(t.input("b", f64, {3}), u64).dtype(), u64);
   EXPECT_EQ(is_nan(t.input("x", f64, {3})).dtype(), bool_);
   EXPECT_TRUE(t.status().ok()) << t.status();
   EXPECT_FALSE(bit_not(t.input("y", f32, {3})).ok());

@@ -278,6 +278,14 @@ TEST(Reference, C3FloatToBool) {
   ExpectBits(RunOp(Op::k_cast, {F({0.5f, -0.0f, kNan})}, {.dtype = bool_}), B({true, false, true}));
 }
 
+TEST(Reference, BitsAsAnotherTypeOfTheSize) {
+  const Tensor bits = Tensor::FromVector<int32_t>({3}, {0x3f800000, INT32_MIN, 0x7f800000});
+  ExpectBits(RunOp(Op::k_bitcast, {F({1, -0.0f, kInf})}, {.dtype = i32}), bits);
+  ExpectBits(RunOp(Op::k_bitcast, {bits}, {.dtype = f32}), F({1, -0.0f, kInf}));
+  EXPECT_FALSE(RunOp(Op::k_bitcast, {bits}, {.dtype = f64}).ok());
+  EXPECT_FALSE(RunOp(Op::k_bitcast, {bits}, {.dtype = bool_}).ok());
+}
+
 TEST(Reference, FloatToIntegerSaturates) {
   const Tensor x = F({2.9f, -2.9f, kNan, kInf, -kInf, 3e9f, -3e9f, 2147483648.0f});
   EXPECT_EQ(RunText(Op::k_cast, {x}, {.dtype = i32}),
