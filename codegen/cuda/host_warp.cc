@@ -1,5 +1,8 @@
 #include "codegen/cuda/host_warp.h"
 
+#ifdef __SANITIZE_ADDRESS__
+#include <sanitizer/asan_interface.h>
+#endif
 #include <sys/mman.h>
 #include <ucontext.h>
 
@@ -124,7 +127,12 @@ WarpRunner::WarpRunner() : state_(std::make_unique<State>()) {
 }
 
 WarpRunner::~WarpRunner() {
-  if (state_->stacks != nullptr) munmap(state_->stacks, kLanes * kStackBytes);
+  if (state_->stacks == nullptr) return;
+#ifdef __SANITIZE_ADDRESS__
+  // What ran on these stacks left its marks; whoever gets the pages next would trip over them.
+  __asan_unpoison_memory_region(state_->stacks, kLanes * kStackBytes);
+#endif
+  munmap(state_->stacks, kLanes * kStackBytes);
 }
 
 LatheHostWarp& WarpRunner::warp() { return state_->warp; }

@@ -120,11 +120,13 @@ TileShape F32Tile(const ScheduleTarget& target) {
 }
 
 TileShape F32Tile(const ScheduleTarget& target, int64_t columns) {
-  const TileShape wide = F32Tile(target);
-  TileShape narrow = wide;
-  narrow.width = wide.lanes;
+  TileShape best = F32Tile(target);
   const auto padded = [&](int64_t width) { return (columns + width - 1) / width * width; };
-  return padded(narrow.width) * 5 < padded(wide.width) * 4 ? narrow : wide;
+  for (const int width : {best.lanes, best.lanes / 2}) {
+    if (width >= 4 && padded(width) * 5 < padded(best.width) * 4)
+      best = {best.max_rows, width, std::min(best.lanes, width)};
+  }
+  return best;
 }
 
 TileShape ByteTile(const ScheduleTarget& target) {

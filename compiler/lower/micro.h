@@ -30,8 +30,8 @@ struct TileShape {
   int lanes;     // of one register
 };
 TileShape F32Tile(const ScheduleTarget& target);
-// For a product with so many columns: half as wide where that leaves much less of the last panel
-// empty.
+// For a product with so many columns: a half or a quarter as wide where that leaves much less of
+// the last panel empty.
 TileShape F32Tile(const ScheduleTarget& target, int64_t columns);
 TileShape ByteTile(const ScheduleTarget& target);
 

@@ -173,7 +173,9 @@ int Decider::ChooseSplit(const std::vector<Wide>& solution, std::vector<LinearRo
     if (v.kind != NodeKind::kMin && v.kind != NodeKind::kMax) continue;
     LinearRow a, b;
     size_t known = r_.variables.size();
-    if (!RowOf(v.a, &a) || !RowOf(v.b, &b) || r_.variables.size() != known) continue;
+    const bool rows = RowOf(v.a, &a) && RowOf(v.b, &b);
+    point.resize(r_.variables.size(), 0);  // rows may bring variables
+    if (!rows || r_.variables.size() != known) continue;
     Wide x = ValueOf(a.terms, a.constant, point), y = ValueOf(b.terms, b.constant, point);
     if (point[i] == (v.kind == NodeKind::kMin ? std::min(x, y) : std::max(x, y))) continue;
     return SplitMinMax(static_cast<int>(i), a, b, path, depth);
