@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "compiler/onnx/activations.h"
 #include "compiler/onnx/conv.h"
+#include "compiler/onnx/quantised.h"
 
 namespace lathe::onnx {
 namespace {
@@ -146,10 +147,7 @@ void MatMulIntegerToFloat(NodeContext& c) {
 }
 
 void DynamicQuantizeMatMul(NodeContext& c) {
-  V a = c.In(0), b = c.In(1), b_scale = c.In(2);
-  const Dynamic d = DynamicallyQuantised(c, a);
-  V sum = MatMul(Centred(d.y, d.zero, true), Centred(b, OrNone(c, 3), false));
-  V y = Cast(sum, f32) * (d.scale * b_scale);
+  V y = DynamicallyQuantisedMatMul(c.In(0), c.In(1), c.In(2), OrNone(c, 3));
   c.Out(0, c.Has(4) ? y + c.In(4) : y);
 }
 
@@ -259,6 +257,12 @@ void MatMulNBits(NodeContext& c) {
 }
 
 }  // namespace
+
+V DynamicallyQuantisedMatMul(V a, V b, V b_scale, V b_zero) {
+  const Dynamic d = DynamicallyQuantised(*a.c, a);
+  V sum = MatMul(Centred(d.y, d.zero, true), Centred(b, b_zero, false));
+  return Cast(sum, f32) * (d.scale * b_scale);
+}
 
 std::vector<Mapping> QuantMappings() {
   const auto sigmoid = [](NodeContext&, V x) { return Sigmoid(x); };

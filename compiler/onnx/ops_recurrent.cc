@@ -1,9 +1,12 @@
-// LSTM, GRU and RNN: the product with the inputs for all steps at once, then a loop over time.
+// LSTM, GRU and RNN: the product with the inputs for all steps at once, then a loop over time. The
+// LSTM of com.microsoft with 8-bit weights quantises what it multiplies: X as a whole, the state in
+// each step.
 #include <array>
 
 #include "absl/strings/str_cat.h"
 #include "compiler/onnx/activations.h"
 #include "compiler/onnx/loops.h"
+#include "compiler/onnx/quantised.h"
 
 namespace lathe::onnx {
 namespace {
@@ -52,6 +55,7 @@ std::vector<Activation> ReadActivations(NodeContext& c, Cell cell, int direction
   if (cell == Cell::kGru) names = {"Sigmoid", "Tanh"};
   if (cell == Cell::kLstm) names = {"Sigmoid", "Tanh", "Tanh"};
   const size_t each = names.size();
+  names.reserve(2 * each);  // what is inserted lies in the vector itself
   for (int d = 1; d < directions; ++d)
     names.insert(names.end(), names.begin(), names.begin() + static_cast<std::ptrdiff_t>(each));
   if (const Attribute* a = c.Find("activations"); a != nullptr && !a->strings.empty()) {
@@ -78,9 +82,19 @@ V At(V x, int64_t d) { return Squeeze(SliceAxis(x, 0, d, d + 1), {0}); }
 // Part `k` of the last axis, each `size` wide.
 V Part(V x, int k, Dim size) { return SliceAxis(x, x.rank() - 1, size * k, size * (k + 1)); }
 
+// [inputs, gates * h]; with a scale if quantised.
+struct Weights {
+  V values, scale, zero;
+};
+V Times(V x, const Weights& w) {
+  return w.scale.ok() ? DynamicallyQuantisedMatMul(x, w.values, w.scale, w.zero)
+                      : MatMul(x, w.values);
+}
+
 class Recurrent {
  public:
-  Recurrent(NodeContext& c, Cell cell) : c_(c), cell_(cell) {}
+  Recurrent(NodeContext& c, Cell cell, bool quantised = false)
+      : c_(c), cell_(cell), quantised_(quantised) {}
 
   void Run() {
     V x = c_.In(0);
@@ -96,9 +110,10 @@ class Recurrent {
     if (batch_first_) x = Permute(x, {1, 0, 2});
     steps_ = x.dim(0);
     batch_ = x.dim(1);
-    hidden_ = r.dim(2);
+    hidden_ = r.dim(quantised_ ? 1 : 2);
     const int directions = direction == "bidirectional" ? 2 : 1;
     activations_ = ReadActivations(c_, cell_, directions);
+    ReadOperands(directions, x.dim(2));
     if (!c_.ok()) return;
     x_ = c_.scope().Here(x.id);
     std::vector<Val> all, last_h, last_c;
@@ -127,6 +142,33 @@ class Recurrent {
   }
 
  private:
+  // Weights go into the body as they stand, so that constant ones are constants there; open sizes
+  // must be what the state's width says.
+  void ReadOperands(int directions, Dim inputs) {
+    const Dim wide = hidden_ * Gates(cell_);
+    const auto read = [&](int input, const Shape& shape) {
+      if (!c_.Has(input)) return;
+      V v = c_.In(input);
+      if (!c_.ok()) return;
+      operands_[static_cast<size_t>(input)] =
+          v.shape() == shape ? c_.InVal(input) : c_.scope().Here(ReshapeTo(v, shape).id);
+    };
+    const auto matrix = [&](Dim rows) {
+      return quantised_ ? Shape{directions, rows, wide} : Shape{directions, wide, rows};
+    };
+    read(kW, matrix(inputs));
+    read(kR, matrix(hidden_));
+    read(kB, {directions, 2 * wide});
+    if (cell_ == Cell::kLstm) read(kP, {directions, 3 * hidden_});
+    if (!quantised_) return;
+    for (int input : {kWScale, kWZero, kRScale, kRZero}) {
+      const int rank = c_.Has(input) ? c_.In(input).rank() : 0;
+      read(input, rank == 2 ? Shape{directions, wide} : Shape{directions});
+    }
+  }
+
+  const Val& Operand(int input) const { return operands_[static_cast<size_t>(input)]; }
+
   Val Initial(int input, int d) {
     V h;
     if (c_.Has(input)) {
@@ -142,16 +184,15 @@ class Recurrent {
   std::vector<Val> Direction(int d, bool reverse) {
     const Dim wide = hidden_ * Gates(cell_);
     V x = c_.Use(x_);
-    V products = MatMul(x, Transpose2(At(c_.In(1), d)));  // [t, b, gates * h]
-    if (c_.Has(3)) products = products + SliceAxis(At(c_.In(3), d), 0, 0, wide);
+    V products = Times(x, WeightsOf(c_, kW, d));  // [t, b, gates * h]
+    const Val biases = Operand(kB), peepholes = Operand(kP);
+    if (biases.present()) products = products + SliceAxis(At(c_.Use(biases), d), 0, 0, wide);
     LoopSpec spec;
     spec.carried.push_back(Initial(5, d));
     if (cell_ == Cell::kLstm) spec.carried.push_back(Initial(6, d));
     spec.count = steps_;
     spec.trips = c_.scope().Here(c_.SizeOf(steps_).id);
-    // Weights go into the body as they stand, so that constant ones are constants there.
-    const Val all = c_.scope().Here(products.id), weights = c_.InVal(2), biases = c_.InVal(3);
-    const Val lengths = c_.InVal(4), peepholes = c_.InVal(7);
+    const Val all = c_.scope().Here(products.id), lengths = c_.InVal(4);
     if (!c_.ok()) return {};
     const size_t each = cell_ == Cell::kRnn ? 1 : cell_ == Cell::kGru ? 2 : 3;
     const std::vector<Activation> f(
@@ -164,7 +205,7 @@ class Recurrent {
       V h = b.Use(in[1]);
       V memory = cell_ == Cell::kLstm ? b.Use(in[2]) : V{&b};
       V g = Gather(b.Use(all), t, 0);
-      V weight = Transpose2(At(b.Use(weights), d));  // [h, gates * h]
+      const Weights weight = WeightsOf(b, kR, d);
       V bias{&b};
       if (biases.present()) bias = SliceAxis(At(b.Use(biases), d), 0, wide, 2 * wide);
       V next, next_memory;
@@ -196,13 +237,22 @@ class Recurrent {
     return RunLoop(c_, std::move(spec));
   }
 
+  // Quantised ones lie as the product takes them.
+  Weights WeightsOf(NodeContext& b, int input, int d) const {
+    V values = At(b.Use(Operand(input)), d);
+    if (!quantised_) return {Transpose2(values), {&b}, {&b}};
+    const Val& scale = Operand(input == kW ? kWScale : kRScale);
+    const Val& zero = Operand(input == kW ? kWZero : kRZero);
+    return {values, At(b.Use(scale), d), zero.present() ? At(b.Use(zero), d) : V{&b}};
+  }
+
   V Clip(V x) {
     const double limit = c_.Float("clip");
     if (limit == 0) return x;
     return Clamp(x, -limit, limit);
   }
-  static V Recur(V g, V h, V weight, V bias) {
-    V sum = g + MatMul(h, weight);
+  static V Recur(V g, V h, const Weights& weight, V bias) {
+    V sum = g + Times(h, weight);
     return bias.ok() ? sum + bias : sum;
   }
 
@@ -222,8 +272,9 @@ class Recurrent {
   }
 
   // Gates z, r, h.
-  V GruStep(const std::vector<Activation>& f, V g, V h, V weight, V bias) {
+  V GruStep(const std::vector<Activation>& f, V g, V h, const Weights& weights, V bias) {
     const Dim n = hidden_;
+    const V weight = weights.values;
     V recur = MatMul(h, Part(weight, 0, 2 * n));
     if (bias.ok()) recur = recur + Part(bias, 0, 2 * n);
     V z = Apply(f[0], Clip(Part(g, 0, n) + Part(recur, 0, n)));
@@ -243,6 +294,10 @@ class Recurrent {
 
   NodeContext& c_;
   const Cell cell_;
+  const bool quantised_;
+  static constexpr int kW = 1, kR = 2, kB = 3, kP = 7, kWScale = 8, kWZero = 9, kRScale = 10,
+                       kRZero = 11;  // inputs
+  std::array<Val, 12> operands_;     // as the width of the state says; absent ones aren't present
   bool batch_first_ = false;
   Dim steps_, batch_, hidden_;
   std::vector<Activation> activations_;
@@ -256,6 +311,8 @@ std::vector<Mapping> RecurrentMappings() {
       {"", "RNN", [](NodeContext& c) { Recurrent(c, Cell::kRnn).Run(); }},
       {"", "GRU", [](NodeContext& c) { Recurrent(c, Cell::kGru).Run(); }},
       {"", "LSTM", [](NodeContext& c) { Recurrent(c, Cell::kLstm).Run(); }},
+      {"com.microsoft", "DynamicQuantizeLSTM",
+       [](NodeContext& c) { Recurrent(c, Cell::kLstm, true).Run(); }},
   };
 }
 
