@@ -1,6 +1,6 @@
-// Real models against reference results at all sizes that the references have. LATHE_MODELS is the
-// folder with NAME.onnx and reference/NAME/CASE.{in,out}.npz and index.json; scripts/fetch_models
-// fills it.
+// Real models, and those derived from them by ONNX Runtime's tools (tests/models/derive.py),
+// against reference results at all sizes that the references have. LATHE_MODELS is the folder with
+// NAME.onnx and reference/NAME/CASE.{in,out}.npz and index.json; scripts/fetch_models fills it.
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "compiler/io/npz.h"
 #include "gtest/gtest.h"
+#include "ir/visit_dtype.h"
 #include "lathe/onnx.h"
 #include "tests/onnx/case_runner.h"
 
@@ -29,34 +30,52 @@ struct Real {
   const char* name;
   double tolerance = 1e-3;  // of the peak
   bool quantised = false;   // rms of the whole, of `tolerance`, and best token instead
+  bool derived = false;     // or what ONNX Runtime differs from itself by
 };
+
+std::vector<double> Doubles(const Tensor& tensor) {
+  const Tensor t = tensor.Contiguous();
+  std::vector<double> values(static_cast<size_t>(t.num_elements()));
+  VisitDType(t.dtype(), [&](auto type) {
+    for (size_t i = 0; i < values.size(); ++i)
+      values[i] = static_cast<double>(t.data<decltype(type)>()[i]);
+  });
+  return values;
+}
 
 // The relative rms of the whole, and at the positions where the best entry of the last axis leads
 // by more than 1, whether it is the same.
 void CompareQuantised(const Tensor& got, const Tensor& wanted, double tolerance,
                       const std::string& what) {
   ASSERT_EQ(got.shape(), wanted.shape()) << what;
-  const Tensor a = got.Contiguous(), b = wanted.Contiguous();
+  const std::vector<double> a = Doubles(got), b = Doubles(wanted);
   double error = 0, power = 0;
-  for (int64_t i = 0; i < a.num_elements(); ++i) {
-    const double x = static_cast<double>(a.data<float>()[i]);
-    const double y = static_cast<double>(b.data<float>()[i]);
-    error += (x - y) * (x - y);
-    power += y * y;
+  for (size_t i = 0; i < a.size(); ++i) {
+    error += (a[i] - b[i]) * (a[i] - b[i]);
+    power += b[i] * b[i];
   }
-  EXPECT_LE(std::sqrt(error / power), tolerance) << what;
-  const int64_t width = a.shape().back();
-  for (int64_t row = 0; row < a.num_elements() / width; ++row) {
-    const float* x = a.data<float>() + row * width;
-    const float* y = b.data<float>() + row * width;
+  EXPECT_LE(std::sqrt(error), tolerance * std::sqrt(power)) << what;
+  const auto width = got.shape().back();
+  for (int64_t row = 0; row < got.num_elements() / width; ++row) {
+    const double* x = a.data() + row * width;
+    const double* y = b.data() + row * width;
     const auto best = std::max_element(y, y + width) - y;
-    float second = -INFINITY;
+    double second = -INFINITY;
     for (int64_t k = 0; k < width; ++k)
       if (k != best) second = std::max(second, y[k]);
     if (y[best] - second > 1) {
       EXPECT_EQ(std::max_element(x, x + width) - x, best) << what;
     }
   }
+}
+
+// The largest rms between ONNX Runtime with and without its graph optimisations.
+double OwnDifference(const nlohmann::json& index) {
+  double largest = 0;
+  for (const auto& [name, entry] : index.items())
+    for (const auto& output : entry.at("outputs"))
+      largest = std::max(largest, output.value("rms", 0.0));
+  return largest;
 }
 
 class RealModels : public ::testing::TestWithParam<Real> {};
@@ -79,6 +98,8 @@ TEST_P(RealModels, AgreesWithTheReferenceAtAllSizes) {
   ASSERT_TRUE(f.ok()) << f.status();
   const absl::Status prepared = f->prepare();
   ASSERT_TRUE(prepared.ok()) << prepared;
+  const double tolerance =
+      real.derived ? std::max(real.tolerance, OwnDifference(index)) : real.tolerance;
   int cases = 0;
   for (const auto& [name, unused] : index.items()) {
     const absl::StatusOr<io::Arrays> in = io::ReadNpz(reference / (name + ".in.npz"));
@@ -95,9 +116,9 @@ TEST_P(RealModels, AgreesWithTheReferenceAtAllSizes) {
       const std::string what = absl::StrCat(real.name, " ", name, " ", model->outputs[i]);
       const Tensor& wanted = out->at(model->outputs[i]);
       if (real.quantised) {
-        CompareQuantised((*got)[i], wanted, real.tolerance, what);
+        CompareQuantised((*got)[i], wanted, tolerance, what);
       } else {
-        EXPECT_EQ(Difference((*got)[i], wanted, real.tolerance), "") << what;
+        EXPECT_EQ(Difference((*got)[i], wanted, tolerance), "") << what;
       }
     }
     ++cases;
@@ -118,6 +139,27 @@ INSTANTIATE_TEST_SUITE_P(All, RealModels,
                                            Real{"title_encoder", 0.2, true},
                                            Real{"title_decoder", 0.04, true}),
                          [](const auto& real) { return std::string(real.param.name); });
+
+// Rounded to 8 bits: a value at a boundary goes either way, as above. In ocr_rec_qdq ONNX Runtime
+// differs from itself by 5 to 12 %, in the others by 6 % at most.
+constexpr double kRounded = 0.02;
+// f16 keeps 11 bits: ONNX Runtime computes in f32 and rounds where it likes to, Lathe after each
+// operator.
+constexpr double kHalf = 1e-2;
+INSTANTIATE_TEST_SUITE_P(
+    Derived, RealModels,
+    ::testing::Values(
+        Real{"magika_dynamic", kRounded, true, true}, Real{"magika_qdq", kRounded, true, true},
+        Real{"magika_qdq16", kRounded, true, true}, Real{"magika_qoperator", kRounded, true, true},
+        Real{"magika_f16", kHalf}, Real{"magika_4bit"},
+        Real{"silero_vad_sequence_dynamic", kRounded, true, true},
+        Real{"silero_vad_sequence_qdq", kRounded, true, true},
+        Real{"silero_vad_sequence_f16", kHalf}, Real{"swift_f0_qdq", kRounded, true, true},
+        Real{"ocr_cls_dynamic", kRounded, true, true}, Real{"ocr_cls_qdq", kRounded, true, true},
+        Real{"ocr_cls_qoperator", kRounded, true, true}, Real{"ocr_cls_f16", kHalf},
+        Real{"ocr_rec_qdq", kRounded, true, true}, Real{"ocr_rec_f16", kRounded, true},
+        Real{"title_encoder_4bit"}),
+    [](const auto& real) { return std::string(real.param.name); });
 
 }  // namespace
 }  // namespace lathe::onnx

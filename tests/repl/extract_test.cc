@@ -87,7 +87,8 @@ TEST(Inputs, AreThoseOfPhiloxByTheInputsNumber) {
 TEST(Inputs, IntegersAreSmallAndIndexWhatIsGatheredFrom) {
   Console console(/*json=*/true);
   console.Run("dim n, rows; i: i32[n]; t: f32[rows, 2]; e = embedding(t, i); j = i + 0");
-  for (const Json& v : console.Ask(":run j n=100")["outputs"][0]["data"]) {
+  const Json numbers = console.Ask(":run j n=100");
+  for (const Json& v : numbers["outputs"][0]["data"]) {
     EXPECT_GE(v, 0);
     EXPECT_LE(v, 7);
   }
