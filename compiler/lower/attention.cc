@@ -174,32 +174,18 @@ class AttentionLowering {
         b_.Store(ot_, i * width_, b_.Bin(KOp::kMul, b_.Load(ot_, i * width_, width_), rescale));
       });
     });
-    AddValues(query, key, count);
+    AddValues(e, query, key, count);
   }
 
-  // The score as the mask and causality leave it.
   Reg Visible(ElementEmitter& e, Dim query, Dim key, Reg score) {
-    if (n_.operands.size() > 3) {
-      Coords coords = coords_;
-      coords[coords.size() - 2] = query;
-      coords[coords.size() - 1] = key;
-      const Reg mask = e.Emit(n_.operands[3], coords);
-      score = c_.graph.type(n_.operands[3]).dtype == DType::kBool
-                  ? b_.Select(mask, score, Constant(kMinusInf))
-                  : b_.Bin(KOp::kAdd, score, mask);
-    }
-    if (n_.attrs.causal) {
-      const Reg last = e.DimValue(query + keys_ - queries_);
-      const Reg visible = b_.Bin(KOp::kLe, b_.Index(key), last);
-      score = b_.Select(visible, score, Constant(kMinusInf));
-    }
-    return score;
+    Coords coords = coords_;
+    coords[coords.size() - 2] = query;
+    return e.VisibleScore(n_, coords, key, score);
   }
 
-  // A hidden key has probability 0 and adds nothing, whatever its value holds: 0 * inf must not
-  // count. Blocks that may hide a key are looked through first; one with a NaN or an infinity takes
-  // the slow way.
-  void AddValues(Dim query, Dim key, Dim count) {
+  // A hidden key adds nothing, whatever its value holds: 0 * inf must not count. Blocks that may
+  // hide a key are looked through first; one with a NaN or an infinity takes the slow way.
+  void AddValues(ElementEmitter& emit, Dim query, Dim key, Dim count) {
     if (n_.operands.size() <= 3 && !n_.attrs.causal) return AddVisibleValues(key, count);
     const int odd = b_.Var(Constant(0));
     auto look = [&] {
@@ -218,20 +204,24 @@ class AttentionLowering {
     }
     const Reg sum = b_.Get(odd);
     b_.If(
-        b_.Any(b_.Bin(KOp::kNe, sum, sum)), [&] { AddSeenValues(key, count); },
+        b_.Any(b_.Bin(KOp::kNe, sum, sum)), [&] { AddSeenValues(emit, query, key, count); },
         [&] { AddVisibleValues(key, count); });
   }
 
-  // The same products in the same order, less those of probability 0.
-  void AddSeenValues(Dim key, Dim count) {
+  // The same products in the same order, less those of keys that the mask or causality hides. A
+  // visible key whose probability is 0 counts, as 0 * inf.
+  void AddSeenValues(ElementEmitter& emit, Dim query, Dim key, Dim count) {
     b_.For("e", 0, value_dim_, 1, [&](Dim e) {
       const int acc = b_.Var(b_.Load(ot_, e * width_, width_));
       b_.For("i", 0, count, 1, [&](Dim i) {
+        emit.Open();
         const Reg p = b_.Load(st_, i * width_, width_);
         const Reg v = b_.Splat(b_.Load(in_[2], At(2, key + i, e)), width_);
         const Reg old = b_.Get(acc);
-        const Reg hidden = b_.Bin(KOp::kEq, p, Constant(0));
+        const Reg mask = Visible(emit, query, key + i, Constant(0));
+        const Reg hidden = b_.Bin(KOp::kEq, mask, Constant(kMinusInf));
         b_.Set(acc, b_.Select(hidden, old, b_.Fma(v, p, old)));
+        emit.Close();
       });
       b_.Store(ot_, e * width_, b_.Get(acc));
     });

@@ -47,6 +47,10 @@ class ElementEmitter {
   void StoreAt(int buffer, Dim flat, kernel::Reg value);
   // The value of a Dim along the lanes (i64); scalar if it doesn't depend on the vector symbol.
   kernel::Reg DimValue(Dim d);
+  // Attention's score of the query at `coords` and a key as the mask and causality leave it: -inf
+  // if the key is hidden.
+  kernel::Reg VisibleScore(const ir::Node& attention, const Coords& coords, Dim key,
+                           kernel::Reg score);
 
  private:
   struct Key {

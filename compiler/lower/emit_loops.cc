@@ -43,12 +43,31 @@ Reg ElementEmitter::EmitMatMul(const Node& n, const Coords& coords) {
   return b().Get(sum);
 }
 
+// An added mask of -inf hides a key as a bool one does, whatever its score is.
+Reg ElementEmitter::VisibleScore(const Node& n, const Coords& coords, Dim key, Reg score) {
+  const size_t rank = coords.size();
+  const DType dtype = n.type.dtype;
+  const Reg hidden = b().Float({dtype, 1}, -std::numeric_limits<double>::infinity());
+  if (n.operands.size() > 3) {
+    Coords at = coords;
+    at[rank - 1] = key;
+    const Reg mask = Emit(n.operands[3], at);
+    score =
+        graph().type(n.operands[3]).dtype == DType::kBool
+            ? b().Select(mask, score, hidden)
+            : b().Select(b().Bin(KOp::kEq, mask, hidden), hidden, b().Bin(KOp::kAdd, score, mask));
+  }
+  if (!n.attrs.causal) return score;
+  const Dim keys = scope_.Map(graph().type(n.operands[1]).shape[rank - 2]);
+  const Dim last = coords[rank - 2] + keys - scope_.Map(n.type.shape[rank - 2]);
+  return b().Select(b().Bin(KOp::kLe, b().Index(key), DimValue(last)), score, hidden);
+}
+
 // Scores are scalars where the lanes run over the values' columns, so they are computed once a
 // vector; twice in all, first for the maximum.
 Reg ElementEmitter::EmitAttention(const Node& n, const Coords& coords) {
   const size_t rank = coords.size();
   const Dim keys = scope_.Map(graph().type(n.operands[1]).shape[rank - 2]);
-  const Dim queries = scope_.Map(n.type.shape[rank - 2]);
   const KType type{n.type.dtype, Varies(coords) ? axis_.lanes : 1};
   const double infinity = std::numeric_limits<double>::infinity();
   const Reg hidden = b().Float({type.dtype, 1}, -infinity);
@@ -62,17 +81,9 @@ Reg ElementEmitter::EmitAttention(const Node& n, const Coords& coords) {
       b().Set(sum, b().Fma(Emit(n.operands[0], q), Emit(n.operands[1], k), b().Get(sum)));
       Close();
     });
-    Reg s = b().Bin(KOp::kMul, b().Get(sum), b().Float({type.dtype, 1}, *n.attrs.scale));
-    if (n.operands.size() > 3) {
-      q[rank - 1] = key;
-      const Reg mask = Emit(n.operands[3], q);
-      s = graph().type(n.operands[3]).dtype == DType::kBool ? b().Select(mask, s, hidden)
-                                                            : b().Bin(KOp::kAdd, s, mask);
-    }
-    if (n.attrs.causal)
-      s = b().Select(b().Bin(KOp::kLe, b().Index(key), DimValue(coords[rank - 2] + keys - queries)),
-                     s, hidden);
-    return s;
+    return VisibleScore(
+        n, coords, key,
+        b().Bin(KOp::kMul, b().Get(sum), b().Float({type.dtype, 1}, *n.attrs.scale)));
   };
   const int most = b().Var(b().Splat(hidden, type.lanes));
   b().For("key", 0, keys, 1, [&](Dim key) {
@@ -90,7 +101,9 @@ Reg ElementEmitter::EmitAttention(const Node& n, const Coords& coords) {
     const Reg p = kernel::EmitExpNonPositive(b(), b().Bin(KOp::kSub, score(key), shift));
     b().Set(total, b().Bin(KOp::kAdd, b().Get(total), p));
     const Reg value = Emit(n.operands[2], v);
-    const Reg hides = b().Bin(KOp::kEq, p, b().Float({type.dtype, 1}, 0));
+    // What is hidden adds nothing, whatever its value holds.
+    const Reg hides =
+        b().Bin(KOp::kEq, VisibleScore(n, coords, key, b().Float({type.dtype, 1}, 0)), hidden);
     const Reg acc = b().Get(sum);
     b().Set(sum, b().Select(hides, acc, b().Fma(p, value, acc)));
     Close();

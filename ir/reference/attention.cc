@@ -74,6 +74,7 @@ class Attention {
           if (mask_->data<uint8_t>()[at] == 0) continue;
         } else {
           bias = bias_[static_cast<size_t>(at)];
+          if (bias == -std::numeric_limits<double>::infinity()) continue;
         }
       }
       double dot = 0;
