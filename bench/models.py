@@ -94,7 +94,7 @@ def measure(name, contestants, options):
     folder = options.models / "reference" / name
     cases = list(json.loads((folder / "index.json").read_text()))
     if len(cases) > options.cases:  # of a long run of steps, some all along it
-        cases = [cases[i * (len(cases) - 1) // (options.cases - 1)] for i in range(options.cases)]
+        cases = [cases[i * (len(cases) - 1) // max(options.cases - 1, 1)] for i in range(options.cases)]
     running = {who: Process(command) for who, command in contestants.items()}
     first, times = {}, {}
     for who, process in running.items():

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -114,8 +115,7 @@ class Runner {
     for (size_t i = 0; i < stage.inputs.size(); ++i) {
       std::optional<Tensor>& slot = At(frame, stage.inputs[i]);
       if (step.moves[i]) {
-        inputs.push_back(*std::move(slot));
-        slot.reset();
+        inputs.push_back(*std::exchange(slot, std::nullopt));
       } else {
         inputs.push_back(*slot);
       }

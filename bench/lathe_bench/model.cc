@@ -108,14 +108,15 @@ absl::Status ModelRun(const SuiteOptions& options) {
   std::printf("%s: loaded and compiled in %.3f s\n", options.model.c_str(), load_seconds);
   std::printf("%-32s %8s %12s %12s %14s\n", "sizes", "calls", "first ms", "warm ms", "peak bytes");
   nlohmann::json json = {{"model", options.model}, {"load_s", load_seconds}};
-  // Sizes in the order of their first call; a size of a trace is measured as often as it occurs.
+  // Sizes in the order of their first call, which `rounds` warm ones follow; a size that a trace
+  // has again is called once more each time.
   std::map<Sizes, std::vector<double>> times;
   std::vector<Sizes> order;
   for (const Sizes& sizes : *calls) {
     std::vector<double>& of = times[sizes];
     if (of.empty()) order.push_back(sizes);
     const std::vector<Tensor> inputs = ir::SampleInputs(*graph, Symbols(*graph, sizes), 1, false);
-    const int rounds = of.empty() ? options.rounds + 1 : 1;
+    const int rounds = of.empty() ? std::max(options.rounds, 1) + 1 : 1;
     for (int i = 0; i < rounds; ++i) {
       const double begin = Now();
       absl::StatusOr<std::vector<Tensor>> out = f->call(inputs);

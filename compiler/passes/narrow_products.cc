@@ -181,12 +181,11 @@ class ProductNarrower {
     const ValueId bytes = UnderViews(left->bytes, left->views, v);
     const ValueId x = of_i8 ? AsUnsigned(bytes, v) : bytes;
     const Tensor columns = SumOfColumns(matrix->bytes);
-    const ValueId w = Cast(Constant(std::move(matrix->bytes), v), v);
-    const std::vector<ValueId> operands = {Cast(x, v), w};
+    const ValueId w = Cast(Constant(std::move(matrix->bytes), v), i32, v);
+    const std::vector<ValueId> operands = {Cast(x, i32, v), w};
     std::vector<std::pair<Op, ValueId>> terms;
     if (of_i8) {
       Tensor times128(i32, {columns.num_elements()});
-      if (!times128.ok()) return;
       for (int64_t j = 0; j < columns.num_elements(); ++j)
         times128.data<int32_t>()[j] =
             static_cast<int32_t>(static_cast<uint32_t>(columns.data<int32_t>()[j]) * 128u);
@@ -194,7 +193,7 @@ class ProductNarrower {
           {Op::k_sub, Repeat(Constant(std::move(times128), v), {type.rank() - 1}, type, v)});
     }
     if (left->zero != ir::kNoValue) {
-      const ValueId zero = left->cast_zero ? Cast(left->zero, v) : left->zero;
+      const ValueId zero = left->cast_zero ? Cast(left->zero, i32, v) : left->zero;
       terms.push_back(
           {Op::k_sub, Product(Repeat(zero, left->axes, type, v),
                               Repeat(Constant(columns, v), {type.rank() - 1}, type, v), type, v)});
@@ -208,12 +207,9 @@ class ProductNarrower {
       const ValueId rows = rewriter_.Insert(Op::k_sum, {lhs}, std::move(sum), rows_type, v);
       std::vector<int64_t> axes;
       for (int64_t i = 0; i < type.rank(); ++i) axes.push_back(i);
-      Tensor offset(i32, {});
-      if (!offset.ok()) return;
-      *offset.data<int32_t>() = static_cast<int32_t>(matrix->offset);
-      terms.push_back(
-          {Op::k_add, Product(Repeat(rows, std::move(axes), type, v),
-                              Repeat(Constant(std::move(offset), v), {}, type, v), type, v)});
+      const Tensor offset = Tensor::Scalar(static_cast<int32_t>(matrix->offset));
+      terms.push_back({Op::k_add, Product(Repeat(rows, std::move(axes), type, v),
+                                          Repeat(Constant(offset, v), {}, type, v), type, v)});
     }
     if (terms.empty()) return rewriter_.Become(v, Op::k_matmul, operands);
     ValueId result = rewriter_.Insert(Op::k_matmul, operands, {}, type, v);
@@ -235,15 +231,10 @@ class ProductNarrower {
 
   // x + 128 of i8, as u8.
   ValueId AsUnsigned(ValueId x, ValueId user) {
-    ValueType type = graph_.type(x);
-    type.dtype = u8;
-    Attrs to;
-    to.dtype = u8;
-    const ValueId bits = rewriter_.Insert(Op::k_cast, {x}, std::move(to), type, user);
-    Tensor top(u8, {});
-    *top.data<uint8_t>() = 128;
-    const ValueId repeated = Repeat(Constant(std::move(top), user), {}, type, user);
-    return rewriter_.Insert(Op::k_bit_xor, {bits, repeated}, {}, type, user);
+    const ValueId bits = Cast(x, u8, user);
+    const ValueType type = graph_.type(bits);
+    const ValueId top = Constant(Tensor::Scalar<uint8_t>(128), user);
+    return rewriter_.Insert(Op::k_bit_xor, {bits, Repeat(top, {}, type, user)}, {}, type, user);
   }
 
   static Tensor SumOfColumns(const Tensor& w) {
@@ -253,15 +244,15 @@ class ProductNarrower {
     for (int64_t i = 0; i < rows; ++i)
       for (uint32_t& sum : sums) sum += static_cast<uint32_t>(int32_t{*from++});
     Tensor t(i32, {columns});
-    if (t.ok()) std::copy(sums.begin(), sums.end(), t.data<uint32_t>());
+    std::copy(sums.begin(), sums.end(), t.data<uint32_t>());
     return t;
   }
 
-  ValueId Cast(ValueId v, ValueId user) {
+  ValueId Cast(ValueId v, DType dtype, ValueId user) {
     ValueType type = graph_.type(v);
-    type.dtype = i32;
+    type.dtype = dtype;
     Attrs to;
-    to.dtype = i32;
+    to.dtype = dtype;
     return rewriter_.Insert(Op::k_cast, {v}, std::move(to), std::move(type), user);
   }
   ValueId Constant(Tensor t, ValueId user) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <system_error>
 #include <thread>
 #include <tuple>
 #include <utility>
@@ -168,8 +169,12 @@ class HostBuilder {
         made[i] = c_.compile(*kernels_[i].kernel);
     };
     std::vector<std::thread> helpers;
-    for (size_t i = 1; i < std::min<size_t>(c_.compile_threads, different.size()); ++i)
-      helpers.emplace_back(work);
+    try {
+      for (size_t i = 1; i < std::min<size_t>(c_.compile_threads, different.size()); ++i)
+        helpers.emplace_back(work);
+    } catch (const std::system_error&) {
+      // The system gives no more threads: those that are there do the work.
+    }
     work();
     for (std::thread& t : helpers) t.join();
     for (size_t i = 0; i < made.size(); ++i) {
