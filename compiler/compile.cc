@@ -31,7 +31,7 @@ void DropForeignFacts(ir::Graph& graph) {
     // Part of a set without contradictions has none.
     kept.Add(fact.claim, fact.standing, fact.source).IgnoreError();
   }
-  graph.facts() = std::move(kept);
+  graph.facts() = kept;
 }
 
 absl::Status InGraph(const ir::Graph& graph, const absl::Status& status) {

@@ -12,7 +12,6 @@ namespace {
 
 using ir::Node;
 using ir::ValueId;
-using kernel::kNoReg;
 using kernel::KOp;
 using kernel::Reg;
 

@@ -20,7 +20,6 @@ namespace {
 using ir::Node;
 using ir::Op;
 using ir::ValueId;
-using kernel::kNoReg;
 using kernel::KOp;
 using kernel::Reg;
 

@@ -10,7 +10,6 @@
 namespace lathe::compiler {
 
 using ir::Node;
-using ir::Op;
 using ir::ValueId;
 using kernel::KOp;
 using kernel::KType;

@@ -7,7 +7,6 @@ namespace {
 
 using kernel::KernelBuilder;
 using kernel::KOp;
-using kernel::KType;
 using kernel::Reg;
 
 // Words of 32 bits, each in an i64 lane (0 .. 2^32 - 1).

@@ -53,7 +53,7 @@ Dim KernelScope::Param(const std::string& name, Dim graph_dim) {
 
 int KernelScope::Add(const std::string& name, DType dtype, BufferKind kind, Dim elements,
                      KernelArg arg) {
-  args_.push_back(std::move(arg));
+  args_.push_back(arg);
   return builder_.Buffer(name, dtype, kind, elements);
 }
 

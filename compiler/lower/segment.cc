@@ -16,7 +16,6 @@ using ir::Node;
 using ir::Op;
 using ir::ValueId;
 using kernel::KernelBuilder;
-using kernel::kNoReg;
 using kernel::KOp;
 using kernel::Reg;
 

@@ -12,7 +12,6 @@
 
 namespace lathe::onnx {
 
-using ir::kNoValue;
 using ir::ValueId;
 
 namespace {
@@ -484,7 +483,7 @@ absl::Status Importer::Run(std::set<std::string>* fixed) {
       return absl::InvalidArgumentError(
           absl::StrCat("nothing computes the model's output '", output.name, "'"));
     }
-    if (v.kind == Val::Kind::kTensor) add(output.name, std::move(v));
+    if (v.kind == Val::Kind::kTensor) add(output.name, v);
     for (size_t i = 0; i < v.items.size(); ++i) add(ItemName(output.name, i), v.items[i]);
   }
   return root_->Finish(results, names);
