@@ -154,65 +154,110 @@ void Loop(NodeContext& c) {
   for (size_t i = 0; i < out.size(); ++i) c.OutVal(static_cast<int>(i), out[i]);
 }
 
-// Opset 9 and later: slices of inputs along axes, step by step.
-void Scan(NodeContext& c) {
-  const GraphDef* body = Body(c, "body");
-  if (!c.ok()) return;
-  if (c.opset() < 9) return c.Unsupported("Scan of opset 8 isn't supported");
-  const int64_t num_scanned = c.Int("num_scan_inputs");
-  const int64_t num_states = c.num_inputs() - num_scanned;
-  if (num_scanned < 1 || num_states < 0) return c.Fail("num_scan_inputs is out of range");
-  std::vector<int64_t> in_axes = c.Ints("scan_input_axes"), back = c.Ints("scan_input_directions");
-  std::vector<int64_t> out_axes = c.Ints("scan_output_axes");
-  std::vector<int64_t> out_back = c.Ints("scan_output_directions");
-  in_axes.resize(static_cast<size_t>(num_scanned), 0);
-  back.resize(static_cast<size_t>(num_scanned), 0);
+// One scan: slices of inputs along axes, step by step.
+struct ScanSpec {
+  const GraphDef* body = nullptr;
+  std::vector<Val> states, scanned;
+  std::vector<int> axes;      // of each scanned input
+  std::vector<int64_t> back;  // 1: from the end
+  Dim count;                  // of steps
+};
+
+std::vector<Val> RunScan(NodeContext& c, const ScanSpec& scan) {
   LoopSpec spec;
-  for (int64_t i = 0; i < num_states; ++i) {
-    spec.carried.push_back(c.InVal(static_cast<int>(i)));
-    if (spec.carried.back().kind != Val::Kind::kTensor) return c.Fail("a state is no tensor");
-  }
-  std::vector<Val> scanned;
-  Dim count = 0;
-  for (int64_t i = 0; i < num_scanned; ++i) {
-    V x = c.In(static_cast<int>(num_states + i));
-    if (!c.ok()) return;
-    int64_t& axis = in_axes[static_cast<size_t>(i)];
-    axis = c.Axis(axis, x.rank());
-    if (!c.ok()) return;
-    const Dim extent = x.dim(static_cast<int>(axis));
-    if (i == 0) count = extent;
-    c.Require(Eq(extent, count), "the scanned inputs have one length");
-    scanned.push_back(c.scope().Here(x.id));
-  }
-  spec.count = count;
-  spec.trips = c.scope().Here(c.SizeOf(count).id);
-  if (!c.ok()) return;
+  spec.carried = scan.states;
+  spec.count = scan.count;
+  spec.trips = c.scope().Here(c.SizeOf(scan.count).id);
   spec.body = [&](Scope& scope, std::vector<Val> in) -> absl::StatusOr<std::vector<Val>> {
     NodeContext inner(c.importer(), scope, c.node(), c.opset());
     const V step = inner.Use(in[0]);
     in.erase(in.begin());
-    for (size_t i = 0; i < scanned.size(); ++i) {
-      const V x = inner.Use(scanned[i]);
-      const V at = back[i] != 0 ? inner.SizeOf(count - 1) - step : step;
-      in.push_back(scope.Here(Gather(x, at, static_cast<int>(in_axes[i])).id));
+    for (size_t i = 0; i < scan.scanned.size(); ++i) {
+      const V x = inner.Use(scan.scanned[i]);
+      const V at = scan.back[i] != 0 ? inner.SizeOf(scan.count - 1) - step : step;
+      in.push_back(scope.Here(Gather(x, at, scan.axes[i]).id));
     }
     if (!inner.ok()) return inner.status();
-    return c.importer().ImportGraph(*body, scope, in);
+    return c.importer().ImportGraph(*scan.body, scope, in);
+  };
+  return RunLoop(c, std::move(spec));
+}
+
+// States from input `first` on, and scanned inputs behind them; the axes are counted as given.
+// False after a fault.
+bool ReadScan(NodeContext& c, int first, std::vector<int64_t> axes, ScanSpec* scan) {
+  scan->body = Body(c, "body");
+  if (!c.ok()) return false;
+  const int64_t num_scanned = c.Int("num_scan_inputs");
+  const int64_t num_states = c.num_inputs() - first - num_scanned;
+  if (num_scanned < 1 || num_states < 0) {
+    c.Fail("num_scan_inputs is out of range");
+    return false;
+  }
+  for (int64_t i = 0; i < num_states; ++i) {
+    scan->states.push_back(c.InVal(first + static_cast<int>(i)));
+    if (scan->states.back().kind != Val::Kind::kTensor) c.Fail("a state is no tensor");
+  }
+  for (size_t i = 0; i < static_cast<size_t>(num_scanned); ++i) {
+    V x = c.In(first + static_cast<int>(num_states) + static_cast<int>(i));
+    if (!c.ok()) return false;
+    scan->axes.push_back(c.Axis(i < axes.size() ? axes[i] : 0, x.rank()));
+    if (!c.ok()) return false;
+    const Dim extent = x.dim(scan->axes.back());
+    if (i == 0) scan->count = extent;
+    c.Require(Eq(extent, scan->count), "the scanned inputs have one length");
+    scan->scanned.push_back(c.scope().Here(x.id));
+  }
+  scan->back.resize(scan->scanned.size(), 0);
+  return c.ok();
+}
+
+// Opset 8: all have a batch axis first, and each of the batch is a scan of its own.
+void BatchedScan(NodeContext& c) {
+  if (c.Has(0)) return c.Unsupported("sequence_lens of Scan isn't supported");
+  ScanSpec scan;
+  scan.back = c.Ints("directions");
+  const std::vector<int64_t> steps(static_cast<size_t>(c.num_inputs()), 1);
+  if (!ReadScan(c, 1, steps, &scan)) return;
+  const Dim batch = c.Use(scan.scanned[0]).dim(0);
+  LoopSpec spec;
+  spec.count = batch;
+  spec.trips = c.scope().Here(c.SizeOf(batch).id);
+  spec.body = [&](Scope& scope, std::vector<Val> in) -> absl::StatusOr<std::vector<Val>> {
+    NodeContext inner(c.importer(), scope, c.node(), c.opset());
+    ScanSpec one = scan;
+    for (std::vector<Val>* values : {&one.states, &one.scanned})
+      for (Val& v : *values) v = scope.Here(Gather(inner.Use(v), inner.Use(in[0]), 0).id);
+    for (int& axis : one.axes) --axis;
+    if (!inner.ok()) return inner.status();
+    std::vector<Val> results = RunScan(inner, one);
+    if (!inner.ok()) return inner.status();
+    return results;
   };
   const std::vector<Val> out = RunLoop(c, std::move(spec));
+  for (size_t i = 0; i < out.size(); ++i) c.OutVal(static_cast<int>(i), out[i]);
+}
+
+void Scan(NodeContext& c) {
+  if (c.opset() < 9) return BatchedScan(c);
+  ScanSpec scan;
+  scan.back = c.Ints("scan_input_directions");
+  if (!ReadScan(c, 0, c.Ints("scan_input_axes"), &scan)) return;
+  const std::vector<Val> out = RunScan(c, scan);
+  std::vector<int64_t> out_axes = c.Ints("scan_output_axes");
+  std::vector<int64_t> out_back = c.Ints("scan_output_directions");
   out_axes.resize(out.size(), 0);
   out_back.resize(out.size(), 0);
   for (size_t i = 0; i < out.size(); ++i) {
-    const int64_t k = static_cast<int64_t>(i) - num_states;
-    if (k < 0) {
+    if (i < scan.states.size()) {
       c.OutVal(static_cast<int>(i), out[i]);
       continue;
     }
+    const size_t k = i - scan.states.size();
     V y = c.Use(out[i]);
-    if (out_back[static_cast<size_t>(k)] != 0) y = Reversed(y, 0);
+    if (out_back[k] != 0) y = Reversed(y, 0);
     if (!c.ok()) return;
-    const int axis = c.Axis(out_axes[static_cast<size_t>(k)], y.rank());
+    const int axis = c.Axis(out_axes[k], y.rank());
     std::vector<int> order;
     for (int a = 1; a < y.rank(); ++a) order.push_back(a);
     order.insert(order.begin() + axis, 0);
