@@ -223,8 +223,20 @@ TEST(Conv, AChainWithItsChannelsInnermost) {
     u.ForEach([&](int64_t i, int64_t ch, int64_t y, int64_t x) {
       u.at(i, ch, y, x) = s.at(i, ch, y / 2, x / 2);
     });
+    Image both({n, 16, s.shape[2], s.shape[3]});
+    both.ForEach([&](int64_t i, int64_t ch, int64_t y, int64_t x) {
+      both.at(i, ch, y, x) = ch < 8 ? s.at(i, ch, y, x) : q.at(i, ch - 8, y, x);
+    });
     ExpectImage(model, shape, values, Convolved(last, u, c),
                 absl::StrCat("at ", n, "x", h, "x", w));
+    const std::vector<int64_t> in(shape.shape.begin(), shape.shape.end());
+    const absl::StatusOr<std::vector<Tensor>> got =
+        model.Call({Tensor::FromVector<float>(in, values)});
+    ASSERT_TRUE(got.ok()) << got.status();
+    const Tensor second = (*got)[1].Contiguous();
+    ASSERT_EQ(second.shape(), std::vector<int64_t>(both.shape.begin(), both.shape.end()));
+    const float* data = second.data<float>();
+    ExpectNear({data, data + second.num_elements()}, both.values, "concat", 4e-6);
   }
 }
 

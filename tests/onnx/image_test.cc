@@ -1,4 +1,4 @@
-// GridSample, AffineGrid and Col2Im for open sizes, against loops over elements.
+// GridSample, AffineGrid, Col2Im and DeformConv for open sizes, against loops over elements.
 #include <cmath>
 #include <functional>
 
@@ -178,6 +178,86 @@ TEST(Col2Im, SumsTheBlocksOfAnOpenImage) {
                              Tensor::FromVector<int64_t>({2}, {h, w})},
                             {n, channels, h, w}),
                wanted, absl::StrCat(h, "x", w));
+  }
+}
+
+// 0 outside of the plane, between elements the bilinear mean.
+double ReadBetween(const float* plane, int64_t h, int64_t w, double y, double x) {
+  double sum = 0;
+  const double top = std::floor(y), left = std::floor(x);
+  for (int k = 0; k < 4; ++k) {
+    const double r = top + k / 2, s = left + k % 2;
+    if (r < 0 || s < 0 || r >= static_cast<double>(h) || s >= static_cast<double>(w)) continue;
+    sum += (1 - std::abs(y - r)) * (1 - std::abs(x - s)) *
+           static_cast<double>(plane[static_cast<int64_t>(r) * w + static_cast<int64_t>(s)]);
+  }
+  return sum;
+}
+
+TEST(DeformConv, GroupsOffsetsAndMaskOfAnOpenImage) {
+  const int64_t n = 2, c = 4, m = 6, kh = 2, kw = 3, sy = 2, dx = 2, top = 1, right = 2;
+  for (int64_t groups : {1, 2}) {
+    for (int64_t offset_groups : {1, 2}) {
+      for (bool masked : {false, true}) {
+        const std::vector<float> weights =
+            SomeFloats(static_cast<size_t>(m * c / groups * kh * kw), 1);
+        const std::vector<float> bias = SomeFloats(static_cast<size_t>(m), 2);
+        GraphWriter g;
+        g.Input("x", kFloat, {"n", c, "h", "w"});
+        g.Input("offset", kFloat, {"n", offset_groups * kh * kw * 2, "oh", "ow"});
+        g.Input("mask", kFloat, {"n", offset_groups * kh * kw, "oh", "ow"});
+        g.Initializer(TensorMessage<float>("weights", {m, c / groups, kh, kw}, weights));
+        g.Initializer(TensorMessage<float>("bias", {m}, bias));
+        g.Node("DeformConv", {"x", "weights", "offset", "bias", masked ? "mask" : ""}, {"y"},
+               {Attr("group", groups), Attr("offset_group", offset_groups),
+                Attr("strides", std::vector<int64_t>{sy, 1}),
+                Attr("dilations", std::vector<int64_t>{1, dx}),
+                Attr("pads", std::vector<int64_t>{top, 0, 0, right})});
+        g.Output("y");
+        SmallModel model(g, 19);
+        for (const auto& [h, w] : {std::pair<int64_t, int64_t>(1, 3), {4, 5}, {7, 6}, {1, 3}}) {
+          const int64_t oh = (h + top - kh) / sy + 1, ow = w + right - (kw - 1) * dx;
+          const std::vector<float> x = SomeFloats(static_cast<size_t>(n * c * h * w), 3);
+          std::vector<float> offset =
+              SomeFloats(static_cast<size_t>(n * offset_groups * kh * kw * 2 * oh * ow), 4);
+          for (float& v : offset) v *= 3;
+          const std::vector<float> mask =
+              SomeFloats(static_cast<size_t>(n * offset_groups * kh * kw * oh * ow), 5);
+          std::vector<double> wanted;
+          for (int64_t b = 0; b < n; ++b)
+            for (int64_t o = 0; o < m; ++o)
+              for (int64_t r = 0; r < oh; ++r)
+                for (int64_t s = 0; s < ow; ++s) {
+                  auto sum = static_cast<double>(bias[static_cast<size_t>(o)]);
+                  for (int64_t k = 0; k < c / groups * kh * kw; ++k) {
+                    const int64_t tap = k % (kh * kw), i = tap / kw, j = tap % kw;
+                    const int64_t part = k / (kh * kw), each = c / groups;
+                    const int64_t channel = o / (m / groups) * each + part;
+                    const int64_t set =
+                        (b * offset_groups + channel / (c / offset_groups)) * kh * kw + tap;
+                    const auto at = [&](const std::vector<float>& v, int64_t plane) {
+                      return static_cast<double>(v[static_cast<size_t>((plane * oh + r) * ow + s)]);
+                    };
+                    const double y = static_cast<double>(r * sy - top + i) + at(offset, set * 2);
+                    const double z = static_cast<double>(s + j * dx) + at(offset, set * 2 + 1);
+                    const float* plane = x.data() + (b * c + channel) * h * w;
+                    sum += ReadBetween(plane, h, w, y, z) * (masked ? at(mask, set) : 1) *
+                           static_cast<double>(
+                               weights[static_cast<size_t>((o * each + part) * kh * kw + tap)]);
+                  }
+                  wanted.push_back(sum);
+                }
+          ExpectNear(
+              model.Floats(
+                  {Tensor::FromVector<float>({n, c, h, w}, x),
+                   Tensor::FromVector<float>({n, offset_groups * kh * kw * 2, oh, ow}, offset),
+                   Tensor::FromVector<float>({n, offset_groups * kh * kw, oh, ow}, mask)},
+                  {n, m, oh, ow}),
+              wanted,
+              absl::StrCat(groups, " ", offset_groups, masked ? " masked " : " ", h, "x", w), 1e-5);
+        }
+      }
+    }
   }
 }
 
