@@ -18,9 +18,11 @@ using ir::Node;
 using ir::Op;
 using ir::ValueId;
 
-constexpr int kMaxMembers = 24;   // of a group
-constexpr int kMaxInlined = 24;   // values computed inside one group from outside it
-constexpr int kMaxSearched = 16;  // values behind a reduction among which windows are looked for
+constexpr int kMaxMembers = 24;    // of a group
+constexpr int kMaxInlined = 24;    // values computed inside one group from outside it
+constexpr int kMaxSearched = 16;   // values behind a reduction among which windows are looked for
+constexpr int64_t kMinPiece = 12;  // elements of a window that lie together, to be read in place
+constexpr int64_t kMinPositions = 6;  // a row of positions has, where it is known, to fill tiles
 constexpr int kNone = -1, kMany = -2;
 
 // Ops that may be computed again for every element of a broadcast behind them.
@@ -276,7 +278,7 @@ class Fuser {
     const bool expanding = (n.op == Op::k_broadcast || n.op == Op::k_windows) && g == kNone;
     if (expanding || (repeated_[v] && g == kNone && !plan_->buffered[v])) repeated_[o] = true;
     if (g != kNone && group(g).anchor == v) {
-      if (group(g).kind == GroupKind::kGemm) Need(UnderReshapes(o));
+      if (group(g).kind == GroupKind::kGemm) Need(UnderReshapes(RowsOf(o)));
       if (group(g).kind == GroupKind::kAttention) Need(UnderStridedViews(o));
     }
     // Read more than once an element, or at indices that data decides.
@@ -316,6 +318,15 @@ class Fuser {
     while (!plan_->buffered[v] && node(v).op == Op::k_reshape && group_of_[v] == kNone)
       v = node(v).operands[0];
     return v;
+  }
+
+  // What the left operand of a GEMM is read from.
+  ValueId RowsOf(ValueId v) const {
+    const ValueId windows = WindowsInPlace(graph_, v);
+    if (windows == kNoValue) return v;
+    for (ValueId o = v; o != windows; o = node(o).operands[0])
+      if (plan_->buffered[o]) return o;
+    return plan_->buffered[windows] ? windows : node(windows).operands[0];
   }
 
   ValueId UnderStridedViews(ValueId v) const {
@@ -563,6 +574,24 @@ bool IsByteGemm(const Graph& graph, ValueId v) {
   if (rhs.op != Op::k_cast || BytesOf(graph, n.operands[0]) == kNoValue) return false;
   const Node& matrix = graph.node(rhs.operands[0]);
   return matrix.op == Op::k_constant && matrix.type.dtype == i8 && matrix.type.rank() == 2;
+}
+
+ValueId WindowsInPlace(const Graph& graph, ValueId v) {
+  const Dim depth = graph.type(v).shape.back();
+  while (graph.node(v).op == Op::k_reshape) v = graph.node(v).operands[0];
+  const Node& n = graph.node(v);
+  if (n.op != Op::k_windows || n.type.dtype != f32) return kNoValue;
+  const ir::Attrs& a = n.attrs;
+  const Dim positions = n.type.shape[n.type.shape.size() - a.sizes.size() - 1];
+  const auto is_zero = [](Dim d) { return d == Dim(0); };
+  Dim volume = 1;
+  for (Dim d : a.sizes) volume *= d;
+  const bool fits = volume == depth && volume.is_constant() && a.sizes.back().is_constant() &&
+                    a.sizes.back().constant() >= kMinPiece && a.dilations.back() == 1 &&
+                    (!positions.is_constant() || positions.constant() >= kMinPositions) &&
+                    std::all_of(a.low.begin(), a.low.end(), is_zero) &&
+                    std::all_of(a.high.begin(), a.high.end(), is_zero);
+  return fits ? v : kNoValue;
 }
 
 FusionPlan Fuse(const Graph& graph) {

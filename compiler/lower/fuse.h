@@ -67,6 +67,10 @@ bool IsGemm(const ir::Graph& graph, ir::ValueId v);
 bool IsByteGemm(const ir::Graph& graph, ir::ValueId v);
 // The u8 value under such a product's left operand (reshapes and one cast).
 ir::ValueId BytesOf(const ir::Graph& graph, ir::ValueId v);
+// The windows under reshapes whose elements are the rows of a product's left operand `v`, where they
+// can be read in place: rows a fixed step apart within a row of positions, each of pieces of
+// neighbouring elements. kNoValue: they are copied.
+ir::ValueId WindowsInPlace(const ir::Graph& graph, ir::ValueId v);
 // True for a reduction that a row group takes: the last axis is among the reduced ones, which are
 // no windows.
 bool IsRowReduction(const ir::Graph& graph, ir::ValueId v);

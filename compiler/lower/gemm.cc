@@ -5,6 +5,10 @@
 // Products of bytes (IsByteGemm) sum whole columns in 32 bits. The tile of one with an epilogue
 // goes through scratch, since its sums have another type than the result.
 //
+// A left operand of windows (a convolution's) is read where it lies: its rows overlap, a step of
+// the window apart, and break off at the end of each row of positions; the elements of a window
+// come in pieces, which are products that add to one another.
+//
 // Two schedules: `tiles` serves any number of rows; `strips`, for at most kStripRows rows, works on
 // several panels at once, since a tile of so few rows would wait for its own accumulators.
 #include "compiler/lower/gemm.h"
@@ -53,10 +57,10 @@ class GemmLowering {
     const Shape& lhs = c_.graph.type(product_.operands[0]).shape;
     graph_rows_ = Volume(Shape(lhs.begin(), lhs.end() - 1));
     rows_ = scope_.Param("rows", graph_rows_);
-    const bool strips = c_.query.Ask(graph_rows_ <= kStripRows);
-    if (strips) b_.Assume(rows_ <= kStripRows);
     MakeRuns();
     OpenBuffers();
+    const bool strips = !InPlace() && c_.query.Ask(graph_rows_ <= kStripRows);
+    if (strips) b_.Assume(rows_ <= kStripRows);
 
     const int64_t width = strips   ? kMaxStripPanels * tile_.width
                           : bytes_ ? kByteTaskColumns
@@ -89,7 +93,8 @@ class GemmLowering {
         work,
         strips
             ? absl::StrCat("strips of up to ", kMaxStripPanels, " panels, ", tile_.width, " wide")
-            : absl::StrCat("tiles ", tile_.max_rows, "x", tile_.width, ", k ", block_depth_));
+            : absl::StrCat("tiles ", tile_.max_rows, "x", tile_.width, ", k ", block_depth_,
+                           InPlace() ? ", windows in place" : ""));
   }
 
  private:
@@ -110,7 +115,9 @@ class GemmLowering {
 
   void OpenBuffers() {
     ValueId base = bytes_ ? BytesOf(c_.graph, product_.operands[0]) : product_.operands[0];
-    while (!c_.plan.IsBuffer(base)) base = c_.graph.node(base).operands[0];
+    const ValueId windows = bytes_ ? ir::kNoValue : WindowsInPlace(c_.graph, base);
+    while (!c_.plan.IsBuffer(base) && base != windows) base = c_.graph.node(base).operands[0];
+    if (base == windows && !c_.plan.IsBuffer(base)) base = OpenWindows(c_.graph.node(windows));
     lhs_ = scope_.Input(base);
     packed_ = scope_.Packed(matrix_, bytes_ ? Packing::kBytePanels : Packing::kPanels, tile_.width,
                             panels_ * panel_rows_ * tile_.width);
@@ -127,19 +134,74 @@ class GemmLowering {
     }
     const int64_t blocks = std::max<int64_t>(1, (depth_ + kMaxDepth - 1) / kMaxDepth);
     block_depth_ = std::max<int64_t>(1, ((depth_ + blocks - 1) / blocks + 3) / 4 * 4);
+    if (InPlace()) block_depth_ = piece_ * std::max<int64_t>(1, kMaxDepth / piece_);
   }
 
-  // The product of `panels` panels into the result, or through scratch.
-  MicroCall Call(Dim row, Dim panel, Dim k, Dim depth, int panels, bool to_scratch) {
+  bool InPlace() const { return piece_ > 0; }
+
+  // The windows' axes: `outer_` are the rows of positions, of `positions_` each, `step_` elements
+  // apart; `taps_` are the pieces of a window. Gives the value that holds the elements.
+  ValueId OpenWindows(const Node& windows) {
+    const ir::Attrs& a = windows.attrs;
+    const Shape& shape = windows.type.shape;
+    const Shape& under = c_.graph.type(windows.operands[0]).shape;
+    const size_t rank = under.size(), count = a.sizes.size(), first = rank - count;
+    piece_ = a.sizes.back().constant();
+    step_ = a.steps.back();
+    positions_ = scope_.Param("positions", shape[rank - 1]);
+    Dim stride = scope_.Param("width", under.back());
+    for (size_t i = rank - 1; i-- > 0;) {
+      const size_t k = i - first;
+      outer_.insert(outer_.begin(),
+                    Stride{scope_.Map(shape[i]), stride * (i < first ? 1 : a.steps[k])});
+      if (i >= first) taps_.insert(taps_.begin(), Stride{a.sizes[k], stride * a.dilations[k]});
+      stride *= scope_.Map(under[i]);
+    }
+    ValueId base = windows.operands[0];
+    while (!c_.plan.IsBuffer(base)) base = c_.graph.node(base).operands[0];
+    return base;
+  }
+
+  // Where entry `flat` of axes of those extents begins.
+  struct Stride {
+    Dim extent, stride;
+  };
+  static Dim Offset(const std::vector<Stride>& axes, Dim flat) {
+    Shape extents;
+    for (const Stride& s : axes) extents.push_back(s.extent);
+    const Coords at = Delinearize(extents, flat);
+    Dim offset = 0;
+    for (size_t i = 0; i < axes.size(); ++i) offset += at[i] * axes[i].stride;
+    return offset;
+  }
+
+  // Rows that lie lda() apart in the left operand, the first of them at `a`.
+  struct Rows {
+    Dim begin, end, a;
+  };
+  Dim lda() const { return InPlace() ? step_ : depth_; }
+
+  void ForEachSegment(Dim begin, Dim end, const std::function<void(Rows)>& body) {
+    if (!InPlace()) return body({begin, end, begin * depth_});
+    const Dim divisor = positions_.is_constant() ? positions_ : Max(positions_, 1);
+    b_.For("outer", FloorDiv(begin, divisor), CeilDiv(end, divisor), 1, [&](Dim outer) {
+      const Dim start = outer * positions_;
+      const Dim from = Max(begin, start);
+      body({from, Min(end, start + positions_), Offset(outer_, outer) + (from - start) * step_});
+    });
+  }
+
+  // The product of `panels` panels into the result, or through scratch; the rows begin at `a`.
+  MicroCall Call(Dim a, Dim row, Dim panel, Dim k, Dim depth, int panels, bool to_scratch) {
     MicroCall call;
     call.lhs = bytes_ ? MicroLhs::kBytes : MicroLhs::kRowMajor;
     call.a = lhs_;
     call.b = packed_;
     call.c = to_scratch ? tile_buffer_ : out_;
-    call.a_offset = row * depth_ + k;
+    call.a_offset = a;
     call.b_offset = panel * (panel_rows_ * tile_.width) + k * tile_.width;
     call.c_offset = to_scratch ? Dim(0) : row * columns_ + panel * tile_.width;
-    call.lda = depth_;
+    call.lda = lda();
     call.ldc = to_scratch ? Dim(panels * tile_.width) : Dim(columns_);
     call.k = depth;
     call.accumulate = k == Dim(0) ? Dim(0) : Min(k, 1);
@@ -148,21 +210,41 @@ class GemmLowering {
     return call;
   }
 
+  // A tile of one panel over `depth` of K from `k` on; of windows in place, whole pieces.
+  void Product(Rows tile, Dim panel, Dim k, Dim depth, bool to_scratch) {
+    const auto emit = [&](Dim a, Dim from, Dim length) {
+      EmitMicroSwitch(b_, c_.micro, tile_, tile.end - tile.begin, tile_.max_rows,
+                      Call(a, tile.begin, panel, from, length, 1, to_scratch));
+    };
+    if (!InPlace()) return emit(tile.a + k, k, depth);
+    if (piece_ == depth_) return emit(tile.a, k, depth);
+    b_.For("piece", FloorDiv(k, piece_), FloorDiv(k + depth, piece_), 1,
+           [&](Dim p) { emit(tile.a + Offset(taps_, p), p * piece_, piece_); });
+  }
+
+  void ForEachTileOf(Rows rows, const std::function<void(Rows tile)>& body) {
+    ForEachTile(b_, rows.end - rows.begin, tile_.max_rows, [&](Dim at, Dim count) {
+      body({rows.begin + at, rows.begin + at + count, rows.a + at * lda()});
+    });
+  }
+
   void Tiles(Dim begin, Dim end, Dim first_panel, Dim last_panel) {
     const int64_t whole = columns_ / tile_.width;
     auto block = [&](Dim k, Dim depth, bool always_last) {
       b_.For("panel", first_panel, Min(last_panel, whole), 1, [&](Dim panel) {
-        ForEachTile(b_, end - begin, tile_.max_rows, [&](Dim at, Dim rows) {
-          EmitMicroSwitch(b_, c_.micro, tile_, rows, tile_.max_rows,
-                          Call(begin + at, panel, k, depth, 1, through_scratch_));
-          auto epilogue = [&] {
-            Epilogue(begin + at, rows, panel * tile_.width, tile_.width, tile_.width);
-          };
-          if (always_last) {
-            epilogue();
-          } else if (group_.members.size() > 1) {
-            b_.If(k + block_depth_ >= depth_, epilogue);
-          }
+        ForEachSegment(begin, end, [&](Rows segment) {
+          ForEachTileOf(segment, [&](Rows tile) {
+            Product(tile, panel, k, depth, through_scratch_);
+            auto epilogue = [&] {
+              Epilogue(tile.begin, tile.end - tile.begin, panel * tile_.width, tile_.width,
+                       tile_.width);
+            };
+            if (always_last) {
+              epilogue();
+            } else if (group_.members.size() > 1) {
+              b_.If(k + block_depth_ >= depth_, epilogue);
+            }
+          });
         });
       });
     };
@@ -173,19 +255,20 @@ class GemmLowering {
              [&](Dim k) { block(k, Min(block_depth_, depth_ - k), false); });
     }
     if (columns_ % tile_.width != 0)
-      b_.If(last_panel > whole, [&] { EdgePanel(begin, end, whole); });
+      b_.If(last_panel > whole,
+            [&] { ForEachSegment(begin, end, [&](Rows segment) { EdgePanel(segment, whole); }); });
   }
 
   // The last panel is narrower than a tile: through scratch, K in one piece.
-  void EdgePanel(Dim begin, Dim end, int64_t panel) {
-    ForEachTile(b_, end - begin, tile_.max_rows, [&](Dim at, Dim rows) {
-      EmitMicroSwitch(b_, c_.micro, tile_, rows, tile_.max_rows,
-                      Call(begin + at, panel, 0, depth_, 1, true));
+  void EdgePanel(Rows rows, int64_t panel) {
+    ForEachTileOf(rows, [&](Rows tile) {
+      const Dim count = tile.end - tile.begin;
+      Product(tile, panel, 0, depth_, true);
       if (through_scratch_) {
-        Epilogue(begin + at, rows, panel * tile_.width, columns_ - panel * tile_.width,
+        Epilogue(tile.begin, count, panel * tile_.width, columns_ - panel * tile_.width,
                  tile_.width);
       } else {
-        EdgeRows(begin + at, rows, panel);
+        EdgeRows(tile.begin, count, panel);
       }
     });
   }
@@ -214,7 +297,7 @@ class GemmLowering {
       const int together = StripPanels(rows);
       auto strip = [&](Dim panel, int panels) {
         EmitMicroCall(b_, c_.micro, tile_, rows,
-                      Call(0, panel, 0, depth_, panels, through_scratch_));
+                      Call(0, 0, panel, 0, depth_, panels, through_scratch_));
         const int64_t width = panels * tile_.width;
         Epilogue(0, rows, panel * tile_.width, width, width);
       };
@@ -229,7 +312,8 @@ class GemmLowering {
           b_.If(
               Eq(rows_, 2), [&] { serve(2); }, [&] { serve(3); });
         });
-    if (columns_ % tile_.width != 0) b_.If(last_panel > whole, [&] { EdgePanel(0, rows_, whole); });
+    if (columns_ % tile_.width != 0)
+      b_.If(last_panel > whole, [&] { EdgePanel({0, rows_, 0}, whole); });
   }
 
   // The chain of elementwise values behind the product over rows x width columns: in place, or from
@@ -281,6 +365,10 @@ class GemmLowering {
   Dim graph_rows_, rows_;
   std::vector<AxisRun> runs_;
   Shape row_shape_;
+  // Of windows in place; a piece of 0: none.
+  int64_t piece_ = 0, step_ = 0;
+  Dim positions_ = 0;
+  std::vector<Stride> outer_, taps_;
   int lhs_ = 0, packed_ = 0, out_ = 0, tile_buffer_ = 0;
 };
 

@@ -390,7 +390,19 @@ V WindowRows(NodeContext& c, V x, const Windows& w, Shape* places) {
     Shape shape = {x.dim(0)};
     for (size_t i = 0; i < rank; ++i) shape.push_back(x.dim(static_cast<int>(i) + 2));
     shape.back() *= channels;
-    windows = WindowsOf(ReshapeTo(ChannelsLast(x), shape), flat, 0);
+    V padded = ReshapeTo(ChannelsLast(x), shape);
+    const auto at_least_0 = [&](Dim d) { return c.Known(d >= 0); };
+    if (std::all_of(flat.low.begin(), flat.low.end(), at_least_0) &&
+        std::all_of(flat.high.begin(), flat.high.end(), at_least_0)) {
+      // Of a padded copy, in which a product can read windows where they lie.
+      std::vector<Dim> low{0}, high{0};
+      low.insert(low.end(), flat.low.begin(), flat.low.end());
+      high.insert(high.end(), flat.high.begin(), flat.high.end());
+      padded = PadBy(padded, low, high);
+      flat.low.assign(rank, 0);
+      flat.high.assign(rank, 0);
+    }
+    windows = WindowsOf(padded, flat, 0);
     for (size_t i = 0; i < rank; ++i) places->push_back(windows.dim(static_cast<int>(i) + 1));
   } else {
     windows = ChannelsLast(WindowsOf(x, w, 0));

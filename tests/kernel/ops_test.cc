@@ -1,6 +1,8 @@
 // Every op on every type and 1, 8 and 32 lanes, in the evaluator, against scalar code that is
 // written out here.
 #include <limits>
+#include <sstream>
+#include <string_view>
 
 #include "lathe/tensor.h"
 #include "tests/kernel/run_kernel.h"
@@ -30,16 +32,16 @@ std::vector<T> Interesting() {
   }
 }
 
-// All pairs of interesting values.
+// What an op is tried on, as values and as bits.
+struct Operands {
+  DType dtype;
+  std::vector<std::vector<uint64_t>> bits;
+};
 template <typename T>
-void Pairs(std::vector<T>* a, std::vector<T>* b) {
-  for (T x : Interesting<T>()) {
-    for (T y : Interesting<T>()) {
-      a->push_back(x);
-      b->push_back(y);
-    }
-  }
-}
+struct Values {
+  std::vector<T> a, b;
+  Operands operands{DTypeOf<T>(), {}};
+};
 
 template <typename T>
 std::vector<uint64_t> AllBits(const std::vector<T>& values) {
@@ -48,39 +50,70 @@ std::vector<uint64_t> AllBits(const std::vector<T>& values) {
   return bits;
 }
 
-template <typename T, typename R, typename Fn>
-void CheckUnary(const char* name, const Emit& emit, Fn expected) {
-  const std::vector<T> x = Interesting<T>();
+template <typename T>
+const Values<T>& Singles() {
+  static const Values<T>* const values = [] {
+    auto* v = new Values<T>{.a = Interesting<T>()};
+    v->operands.bits = {AllBits(v->a)};
+    return v;
+  }();
+  return *values;
+}
+
+// All pairs of interesting values.
+template <typename T>
+const Values<T>& Pairs() {
+  static const Values<T>* const values = [] {
+    auto* v = new Values<T>;
+    for (T x : Interesting<T>()) {
+      for (T y : Interesting<T>()) {
+        v->a.push_back(x);
+        v->b.push_back(y);
+      }
+    }
+    v->operands.bits = {AllBits(v->a), AllBits(v->b)};
+    return v;
+  }();
+  return *values;
+}
+
+// One kernel of `emit` over all elements; not a template, since hundreds of ops are checked.
+void CheckMap(std::string_view name, const Operands& operands, DType to,
+              const std::vector<uint64_t>& wanted, const Emit& emit) {
   for (int lanes : {1, 8, 32}) {
-    auto k = MapKernel({DTypeOf<T>()}, DTypeOf<R>(), lanes, emit);
+    auto k = MapKernel(std::vector<DType>(operands.bits.size(), operands.dtype), to, lanes, emit);
     ASSERT_TRUE(Verify(*k).ok()) << Verify(*k);
-    const std::vector<uint64_t> y = RunMap(*k, {AllBits(x)});
-    for (size_t i = 0; i < x.size(); ++i) {
-      const uint64_t want = ToBits<R>(expected(x[i]));
-      EXPECT_TRUE(SameBits(DTypeOf<R>(), y[i], want))
-          << name << " of " << +x[i] << " with " << lanes << " lanes: " << std::hex << y[i] << ", "
-          << want;
+    const std::vector<uint64_t> y = RunMap(*k, operands.bits);
+    for (size_t i = 0; i < wanted.size(); ++i) {
+      if (SameBits(to, y[i], wanted[i])) continue;
+      std::ostringstream text;
+      for (const std::vector<uint64_t>& x : operands.bits) text << " " << std::hex << x[i];
+      ADD_FAILURE() << name << " of the bits" << text.str() << " with " << lanes
+                    << " lanes: " << std::hex << y[i] << ", " << wanted[i];
     }
   }
 }
 
+void CheckBinaryMap(KOp op, const Operands& operands, DType to,
+                    const std::vector<uint64_t>& wanted) {
+  CheckMap(Name(op), operands, to, wanted,
+           [op](KernelBuilder& b, const std::vector<Reg>& x) { return b.Bin(op, x[0], x[1]); });
+}
+
+template <typename T, typename R, typename Fn>
+void CheckUnary(const char* name, const Emit& emit, Fn expected) {
+  const Values<T>& x = Singles<T>();
+  std::vector<uint64_t> wanted(x.a.size());
+  for (size_t i = 0; i < wanted.size(); ++i) wanted[i] = ToBits<R>(expected(x.a[i]));
+  CheckMap(name, x.operands, DTypeOf<R>(), wanted, emit);
+}
+
 template <typename T, typename R, typename Fn>
 void CheckBinary(KOp op, Fn expected) {
-  std::vector<T> a, b;
-  Pairs(&a, &b);
-  for (int lanes : {1, 8, 32}) {
-    auto k = MapKernel(
-        {DTypeOf<T>(), DTypeOf<T>()}, DTypeOf<R>(), lanes,
-        [&](KernelBuilder& kb, const std::vector<Reg>& x) { return kb.Bin(op, x[0], x[1]); });
-    ASSERT_TRUE(Verify(*k).ok()) << Verify(*k);
-    const std::vector<uint64_t> y = RunMap(*k, {AllBits(a), AllBits(b)});
-    for (size_t i = 0; i < a.size(); ++i) {
-      const uint64_t want = ToBits<R>(expected(a[i], b[i]));
-      EXPECT_TRUE(SameBits(DTypeOf<R>(), y[i], want))
-          << Name(op) << " of " << +a[i] << ", " << +b[i] << " with " << lanes
-          << " lanes: " << std::hex << y[i] << ", " << want;
-    }
-  }
+  const Values<T>& x = Pairs<T>();
+  std::vector<uint64_t> wanted(x.a.size());
+  for (size_t i = 0; i < wanted.size(); ++i) wanted[i] = ToBits<R>(expected(x.a[i], x.b[i]));
+  CheckBinaryMap(op, x.operands, DTypeOf<R>(), wanted);
 }
 
 Emit Unary(KOp op) {
@@ -295,12 +328,13 @@ To Converted(From x) {
   }
 }
 
+Emit CastTo(DType to) {
+  return [to](KernelBuilder& b, const std::vector<Reg>& x) { return b.Cast(x[0], to); };
+}
+
 template <typename From, typename To>
 void CheckCast() {
-  CheckUnary<From, To>(
-      "cast",
-      [](KernelBuilder& b, const std::vector<Reg>& x) { return b.Cast(x[0], DTypeOf<To>()); },
-      [](From x) { return Converted<To>(x); });
+  CheckUnary<From, To>("cast", CastTo(DTypeOf<To>()), [](From x) { return Converted<To>(x); });
 }
 
 TYPED_TEST(OpsOf, CastsSaturateAndWrap) {

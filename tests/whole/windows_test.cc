@@ -183,6 +183,49 @@ TEST(Windows, ConvolutionIsAProduct) {
   }
 }
 
+// Channels innermost, the last axis and the channels as one: the product reads its rows in a padded
+// copy. Pieces that fit a block of K and some that don't, tiles with an edge and without.
+TEST(Windows, AProductReadsWindowsWhereTheyLie) {
+  for (const auto& [channels, maps] : {std::pair<int64_t, int64_t>{4, 20}, {7, 32}, {48, 5}}) {
+    for (const Geometry& g : kGeometries) {
+      if (g.dilation != 1) continue;
+      const int64_t taps = g.kernel * g.kernel;
+      const Tensor weights = Whole({taps * channels, maps}, 9);
+      CheckImages(
+          channels, maps, g,
+          [&](Trace& t, Value x) {
+            const Shape in = x.shape();
+            const Value rows = reshape(permute(x, {0, 2, 3, 1}), {in[0], in[2], in[3] * channels});
+            const Value padded =
+                pad(rows, {0, g.low, g.low * channels}, {0, g.high, g.high * channels});
+            const Value all = windows(padded, {g.kernel, g.kernel * channels},
+                                      {.strides = {g.stride, g.stride * channels}});
+            const Shape s = all.shape();
+            const Value y =
+                matmul(reshape(all, {s[0] * s[1] * s[2], taps * channels}), t.constant(weights));
+            return permute(reshape(y, {s[0], s[1], s[2], maps}), {0, 3, 1, 2});
+          },
+          [&, channels = channels, maps = maps](const Tensor& x, int64_t n, int64_t m, int64_t oh,
+                                                int64_t ow) {
+            float sum = 0;
+            for (int64_t i = 0; i < taps; ++i)
+              for (int64_t c = 0; c < channels; ++c)
+                sum += weights.data<float>()[(i * channels + c) * maps + m] *
+                       Tap(x, g, n, c, oh, ow, i / g.kernel, i % g.kernel, 0);
+            return sum;
+          },
+          [&, channels = channels](const ir::Graph& graph) {
+            if (g.kernel * channels < 12) return;
+            const compiler::FusionPlan plan = compiler::Fuse(graph);
+            for (ir::ValueId v = 0; v < graph.num_nodes(); ++v)
+              if (graph.node(v).op == ir::Op::k_windows) {
+                EXPECT_FALSE(plan.IsBuffer(v)) << plan.ToString(graph);
+              }
+          });
+    }
+  }
+}
+
 // A product for each group, the positions along a row being its columns.
 TEST(Windows, GroupedConvolutionIsABatchedProduct) {
   constexpr int64_t kGroups = 2, kEach = 3, kMaps = 4;  // per group
