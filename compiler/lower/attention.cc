@@ -24,7 +24,8 @@ using kernel::KOp;
 using kernel::Reg;
 
 constexpr int64_t kKeyBlock = 64;
-constexpr int kValueTile = 8;  // rows of V^T per micro-kernel
+constexpr int kValueTile = 8;   // rows of V^T per micro-kernel
+constexpr int kFewQueries = 8;  // as many lanes then: a decoder's step has one
 constexpr float kMinusInf = -std::numeric_limits<float>::infinity();
 
 class AttentionLowering {
@@ -33,7 +34,7 @@ class AttentionLowering {
       : c_(c),
         group_(group),
         n_(c.graph.node(group.anchor)),
-        tile_(F32Tile(c.target)),
+        tile_(HasFewQueries() ? F32Tile(c.target, kFewQueries) : F32Tile(c.target)),
         width_(tile_.width),
         scope_(c, n_.attrs.causal ? "attention_causal" : "attention"),
         b_(scope_.b()) {}
@@ -74,6 +75,16 @@ class AttentionLowering {
   }
 
  private:
+  // Any number of queries is right with any width. Where there is more than one sequence, bounds of
+  // all queries say it too: no sequence has no queries.
+  bool HasFewQueries() const {
+    const Shape& q = c_.graph.type(n_.operands[0]).shape;
+    Dim queries = q[q.size() - 2], all = queries;
+    for (size_t i = 0; i + 2 < q.size(); ++i)
+      if (!q[i].is_constant()) all *= q[i];
+    return c_.query.Ask(queries <= kFewQueries) || c_.query.Ask(all <= kFewQueries);
+  }
+
   void OpenBuffers(Dim graph_dim, Dim graph_value_dim) {
     for (int i = 0; i < 3; ++i) {
       base_[i] = n_.operands[i];

@@ -18,11 +18,8 @@ using ir::Node;
 using ir::Op;
 using ir::ValueId;
 
-constexpr int kMaxMembers = 24;    // of a group
-constexpr int kMaxInlined = 24;    // values computed inside one group from outside it
-constexpr int kMaxSearched = 16;   // values behind a reduction among which windows are looked for
-constexpr int64_t kMinPiece = 12;  // elements of a window that lie together, to be read in place
-constexpr int64_t kMinPositions = 6;  // a row of positions has, where it is known, to fill tiles
+constexpr int kMaxMembers = 24;  // of a group
+constexpr int kMaxInlined = 24;  // values computed inside one group from outside it
 constexpr int kNone = -1, kMany = -2;
 
 // Ops that may be computed again for every element of a broadcast behind them.
@@ -58,47 +55,6 @@ bool IsCheap(Op op) {
     default:
       return ir::Info(op).traits & ir::kBoolResult;
   }
-}
-
-enum class AxisRole : uint8_t { kOther, kWindow, kLastPosition };
-
-// What the axes of `v` are to the `windows` that elementwise ops, permutes, and reshapes of the
-// windows' axes alone, lie upon; empty without windows. Looks at `budget` values at most.
-std::vector<AxisRole> WindowRoles(const Graph& graph, ValueId v, int* budget) {
-  const Node& n = graph.node(v);
-  if (--*budget < 0) return {};
-  const size_t rank = n.type.shape.size();
-  std::vector<AxisRole> roles;
-  if (n.op == Op::k_windows) {
-    const size_t first = rank - n.attrs.sizes.size();
-    roles.assign(rank, AxisRole::kOther);
-    std::fill(roles.begin() + static_cast<int64_t>(first), roles.end(), AxisRole::kWindow);
-    roles[first - 1] = AxisRole::kLastPosition;
-    return roles;
-  }
-  if (n.op == Op::k_permute) {
-    const std::vector<AxisRole> under = WindowRoles(graph, n.operands[0], budget);
-    for (size_t i = 0; i < rank && !under.empty(); ++i)
-      roles.push_back(under[static_cast<size_t>(n.attrs.axes[i])]);
-    return roles;
-  }
-  if (n.op == Op::k_reshape) {
-    const Shape &from = graph.type(n.operands[0]).shape, &to = n.type.shape;
-    roles = WindowRoles(graph, n.operands[0], budget);
-    while (!roles.empty() && roles.back() == AxisRole::kWindow) roles.pop_back();
-    const size_t rest = roles.size();
-    const bool same =
-        rest > 0 && rest < from.size() && to.size() > rest &&
-        std::find(roles.begin(), roles.end(), AxisRole::kWindow) == roles.end() &&
-        std::equal(from.begin(), from.begin() + static_cast<int64_t>(rest), to.begin());
-    if (!same) return {};
-    roles.resize(rank, AxisRole::kWindow);
-    return roles;
-  }
-  if (ir::Info(n.op).emission != Emission::kElementwise) return roles;
-  for (ValueId o : n.operands)
-    if (roles.empty() && graph.type(o).shape == n.type.shape) roles = WindowRoles(graph, o, budget);
-  return roles;
 }
 
 class Fuser {
@@ -322,11 +278,8 @@ class Fuser {
 
   // What the left operand of a GEMM is read from.
   ValueId RowsOf(ValueId v) const {
-    const ValueId windows = WindowsInPlace(graph_, v);
-    if (windows == kNoValue) return v;
-    for (ValueId o = v; o != windows; o = node(o).operands[0])
-      if (plan_->buffered[o]) return o;
-    return plan_->buffered[windows] ? windows : node(windows).operands[0];
+    const std::optional<InPlaceWindows> in_place = WindowsInPlace(graph_, v);
+    return in_place ? node(in_place->windows).operands[0] : v;
   }
 
   ValueId UnderStridedViews(ValueId v) const {
@@ -495,103 +448,6 @@ const char* Name(GroupKind kind) {
       return "index check";
   }
   return "?";
-}
-
-bool IsArgExtremum(Op op) { return op == Op::k_argmax || op == Op::k_argmin; }
-
-bool IsReduction(Op op) { return ir::Info(op).emission == ir::Emission::kReduction; }
-
-bool IsView(Op op) {
-  return op == Op::k_broadcast || op == Op::k_reshape || op == Op::k_permute || op == Op::k_slice;
-}
-
-std::vector<int64_t> ReducedAxes(const Node& n) {
-  if (IsArgExtremum(n.op)) return {*n.attrs.axis};
-  std::vector<int64_t> axes = n.attrs.axes;
-  std::sort(axes.begin(), axes.end());
-  return axes;
-}
-
-bool IsRowReduction(const Graph& graph, ValueId v) {
-  const Node& n = graph.node(v);
-  if (!IsReduction(n.op)) return false;
-  const std::vector<int64_t> axes = ReducedAxes(n);
-  return !axes.empty() && axes.back() == graph.type(n.operands[0]).rank() - 1 &&
-         !IsWindowReduction(graph, v);
-}
-
-bool IsWindowReduction(const Graph& graph, ValueId v) {
-  const Node& n = graph.node(v);
-  if (!IsReduction(n.op)) return false;
-  int budget = kMaxSearched;
-  const std::vector<AxisRole> roles = WindowRoles(graph, n.operands[0], &budget);
-  // All of the windows' axes, and not the positions along the last one.
-  const std::vector<int64_t> axes = ReducedAxes(n);
-  for (size_t i = 0; i < roles.size(); ++i) {
-    const bool reduced = std::find(axes.begin(), axes.end(), static_cast<int64_t>(i)) != axes.end();
-    if (roles[i] == (reduced ? AxisRole::kLastPosition : AxisRole::kWindow)) return false;
-  }
-  return !roles.empty();
-}
-
-bool AreTrailing(const std::vector<int64_t>& axes, size_t rank) {
-  for (size_t i = 0; i < axes.size(); ++i)
-    if (axes[i] != static_cast<int64_t>(rank - axes.size() + i)) return false;
-  return true;
-}
-
-bool ReadsEveryIndex(const Graph& graph, ValueId gather) {
-  const Node& n = graph.node(gather);
-  if (n.attrs.unchecked) return true;  // nothing to find out
-  const size_t axis = static_cast<size_t>(*n.attrs.axis);
-  const size_t end = axis + graph.type(n.operands[1]).shape.size();
-  for (size_t i = 0; i < n.type.shape.size(); ++i) {
-    if (i >= axis && i < end) continue;
-    const Dim d = n.type.shape[i];
-    if (d.is_constant() ? d.constant() < 1 : !graph.facts().Proves(d >= 1)) return false;
-  }
-  return true;
-}
-
-bool IsGemm(const Graph& graph, ValueId v) {
-  const Node& n = graph.node(v);
-  if (IsByteGemm(graph, v)) return true;
-  if (n.op != Op::k_matmul || n.type.dtype != f32) return false;
-  const Node& rhs = graph.node(n.operands[1]);
-  return rhs.op == Op::k_constant && rhs.type.rank() == 2;
-}
-
-ValueId BytesOf(const Graph& graph, ValueId v) {
-  while (graph.node(v).op == Op::k_reshape) v = graph.node(v).operands[0];
-  const Node& n = graph.node(v);
-  return n.op == Op::k_cast && graph.type(n.operands[0]).dtype == u8 ? n.operands[0] : kNoValue;
-}
-
-bool IsByteGemm(const Graph& graph, ValueId v) {
-  const Node& n = graph.node(v);
-  if (n.op != Op::k_matmul || n.type.dtype != i32) return false;
-  const Node& rhs = graph.node(n.operands[1]);
-  if (rhs.op != Op::k_cast || BytesOf(graph, n.operands[0]) == kNoValue) return false;
-  const Node& matrix = graph.node(rhs.operands[0]);
-  return matrix.op == Op::k_constant && matrix.type.dtype == i8 && matrix.type.rank() == 2;
-}
-
-ValueId WindowsInPlace(const Graph& graph, ValueId v) {
-  const Dim depth = graph.type(v).shape.back();
-  while (graph.node(v).op == Op::k_reshape) v = graph.node(v).operands[0];
-  const Node& n = graph.node(v);
-  if (n.op != Op::k_windows || n.type.dtype != f32) return kNoValue;
-  const ir::Attrs& a = n.attrs;
-  const Dim positions = n.type.shape[n.type.shape.size() - a.sizes.size() - 1];
-  const auto is_zero = [](Dim d) { return d == Dim(0); };
-  Dim volume = 1;
-  for (Dim d : a.sizes) volume *= d;
-  const bool fits = volume == depth && volume.is_constant() && a.sizes.back().is_constant() &&
-                    a.sizes.back().constant() >= kMinPiece && a.dilations.back() == 1 &&
-                    (!positions.is_constant() || positions.constant() >= kMinPositions) &&
-                    std::all_of(a.low.begin(), a.low.end(), is_zero) &&
-                    std::all_of(a.high.begin(), a.high.end(), is_zero);
-  return fits ? v : kNoValue;
 }
 
 FusionPlan Fuse(const Graph& graph) {

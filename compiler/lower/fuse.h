@@ -7,6 +7,7 @@
 // with the views behind it, segment (rows of a ragged dim), sequential (scatter, argsort, cumsum).
 // A value joins a group only if its other operands exist before the group starts, so groups depend
 // on each other in one direction.
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -60,17 +61,22 @@ bool AreTrailing(const std::vector<int64_t>& axes, size_t rank);
 // dims are >= 1, or it is unchecked.
 bool ReadsEveryIndex(const ir::Graph& graph, ir::ValueId gather);
 // True for a matmul that the GEMM schedule takes: f32 with a constant right-hand side of rank 2, or
-// of bytes.
+// one of rank 3 and groups of windows in place, or of bytes.
 bool IsGemm(const ir::Graph& graph, ir::ValueId v);
 // True for an i32 product of u8 values with a constant i8 matrix, both cast to i32 (what the pass
 // narrow_products makes): the casts are not computed.
 bool IsByteGemm(const ir::Graph& graph, ir::ValueId v);
 // The u8 value under such a product's left operand (reshapes and one cast).
 ir::ValueId BytesOf(const ir::Graph& graph, ir::ValueId v);
-// The windows under reshapes whose elements are the rows of a product's left operand `v`, where they
-// can be read in place: rows a fixed step apart within a row of positions, each of pieces of
-// neighbouring elements. kNoValue: they are copied.
-ir::ValueId WindowsInPlace(const ir::Graph& graph, ir::ValueId v);
+// Windows whose elements are the rows of a product's left operand `v`, where they can be read in
+// place: rows a fixed step apart within a row of positions, each of pieces of neighbouring
+// elements.
+struct InPlaceWindows {
+  ir::ValueId windows = ir::kNoValue;
+  // The last axis of positions counts groups: v is [groups, rows, depth], with a matrix for each.
+  bool grouped = false;
+};
+std::optional<InPlaceWindows> WindowsInPlace(const ir::Graph& graph, ir::ValueId v);
 // True for a reduction that a row group takes: the last axis is among the reduced ones, which are
 // no windows.
 bool IsRowReduction(const ir::Graph& graph, ir::ValueId v);

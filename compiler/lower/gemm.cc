@@ -44,11 +44,11 @@ class GemmLowering {
         bytes_(IsByteGemm(c.graph, group.anchor)),
         matrix_(bytes_ ? c.graph.node(product_.operands[1]).operands[0] : product_.operands[1]),
         weights_(c.graph.type(matrix_)),
-        tile_(bytes_ ? ByteTile(c.target) : F32Tile(c.target, weights_.shape[1].constant())),
+        depth_(weights_.shape[weights_.shape.size() - 2].constant()),
+        columns_(weights_.shape.back().constant()),
+        tile_(bytes_ ? ByteTile(c.target) : F32Tile(c.target, columns_)),
         scope_(c, absl::StrCat("gemm_", group.members.size())),
         b_(scope_.b()),
-        depth_(weights_.shape[0].constant()),
-        columns_(weights_.shape[1].constant()),
         panel_rows_(bytes_ ? (depth_ + 3) / 4 : depth_),
         panels_((columns_ + tile_.width - 1) / tile_.width),
         through_scratch_(bytes_ && group.members.size() > 1) {}
@@ -115,12 +115,14 @@ class GemmLowering {
 
   void OpenBuffers() {
     ValueId base = bytes_ ? BytesOf(c_.graph, product_.operands[0]) : product_.operands[0];
-    const ValueId windows = bytes_ ? ir::kNoValue : WindowsInPlace(c_.graph, base);
-    while (!c_.plan.IsBuffer(base) && base != windows) base = c_.graph.node(base).operands[0];
-    if (base == windows && !c_.plan.IsBuffer(base)) base = OpenWindows(c_.graph.node(windows));
+    if (!bytes_) {
+      if (const auto in_place = WindowsInPlace(c_.graph, base)) base = OpenWindows(*in_place);
+    }
+    while (!c_.plan.IsBuffer(base)) base = c_.graph.node(base).operands[0];
     lhs_ = scope_.Input(base);
+    const int64_t matrices = weights_.shape.size() == 3 ? weights_.shape[0].constant() : 1;
     packed_ = scope_.Packed(matrix_, bytes_ ? Packing::kBytePanels : Packing::kPanels, tile_.width,
-                            panels_ * panel_rows_ * tile_.width);
+                            matrices * panels_ * panel_rows_ * tile_.width);
     out_ = scope_.Output(group_.outputs[0]);
     if (through_scratch_ || columns_ % tile_.width != 0) {
       const int64_t rows =
@@ -134,50 +136,59 @@ class GemmLowering {
     }
     const int64_t blocks = std::max<int64_t>(1, (depth_ + kMaxDepth - 1) / kMaxDepth);
     block_depth_ = std::max<int64_t>(1, ((depth_ + blocks - 1) / blocks + 3) / 4 * 4);
-    if (InPlace()) block_depth_ = piece_ * std::max<int64_t>(1, kMaxDepth / piece_);
+    if (InPieces()) block_depth_ = piece_ * std::max<int64_t>(1, kMaxDepth / piece_);
   }
 
   bool InPlace() const { return piece_ > 0; }
+  bool InPieces() const { return InPlace() && piece_ != depth_; }
 
   // The windows' axes: `outer_` are the rows of positions, of `positions_` each, `step_` elements
-  // apart; `taps_` are the pieces of a window. Gives the value that holds the elements.
-  ValueId OpenWindows(const Node& windows) {
+  // apart, the groups first; `taps_` are the pieces of a window. Gives what the elements are in.
+  ValueId OpenWindows(const InPlaceWindows& in_place) {
+    const Node& windows = c_.graph.node(in_place.windows);
     const ir::Attrs& a = windows.attrs;
     const Shape& shape = windows.type.shape;
     const Shape& under = c_.graph.type(windows.operands[0]).shape;
-    const size_t rank = under.size(), count = a.sizes.size(), first = rank - count;
+    const size_t rank = under.size(), first = rank - a.sizes.size();
+    const size_t along = in_place.grouped ? rank - 2 : rank - 1;
+    grouped_ = in_place.grouped;
     piece_ = a.sizes.back().constant();
-    step_ = a.steps.back();
-    positions_ = scope_.Param("positions", shape[rank - 1]);
-    Dim stride = scope_.Param("width", under.back());
-    for (size_t i = rank - 1; i-- > 0;) {
+    positions_ = scope_.Param("positions", shape[along]);
+    Dim stride = 1;
+    for (size_t i = rank; i-- > 0;) {
       const size_t k = i - first;
-      outer_.insert(outer_.begin(),
-                    Stride{scope_.Map(shape[i]), stride * (i < first ? 1 : a.steps[k])});
-      if (i >= first) taps_.insert(taps_.begin(), Stride{a.sizes[k], stride * a.dilations[k]});
-      stride *= scope_.Map(under[i]);
+      const Dim step = stride * (i < first ? 1 : a.steps[k]);
+      if (i == along) {
+        step_ = step;
+      } else if (i < along) {
+        outer_.insert(outer_.begin(), Stride{scope_.Map(shape[i]), step});
+      }
+      if (i >= first && i + 1 < rank)
+        taps_.insert(taps_.begin(), Stride{a.sizes[k], stride * a.dilations[k]});
+      stride *= i + 1 == rank ? scope_.Param("width", under[i]) : scope_.Map(under[i]);
     }
-    ValueId base = windows.operands[0];
-    while (!c_.plan.IsBuffer(base)) base = c_.graph.node(base).operands[0];
-    return base;
+    if (grouped_) outer_.insert(outer_.begin(), Stride{shape[rank - 1], a.steps.back()});
+    return windows.operands[0];
   }
 
-  // Where entry `flat` of axes of those extents begins.
+  // Axes that are no axis of the product's own, as one number: where each entry begins.
   struct Stride {
     Dim extent, stride;
   };
-  static Dim Offset(const std::vector<Stride>& axes, Dim flat) {
+  static Coords Entry(const std::vector<Stride>& axes, Dim flat) {
     Shape extents;
     for (const Stride& s : axes) extents.push_back(s.extent);
-    const Coords at = Delinearize(extents, flat);
+    return Delinearize(extents, flat);
+  }
+  static Dim Offset(const std::vector<Stride>& axes, const Coords& at) {
     Dim offset = 0;
     for (size_t i = 0; i < axes.size(); ++i) offset += at[i] * axes[i].stride;
     return offset;
   }
 
-  // Rows that lie lda() apart in the left operand, the first of them at `a`.
+  // Rows that lie lda() apart in the left operand, the first of them at `a`; of group `group`.
   struct Rows {
-    Dim begin, end, a;
+    Dim begin, end, a, group = 0;
   };
   Dim lda() const { return InPlace() ? step_ : depth_; }
 
@@ -187,20 +198,22 @@ class GemmLowering {
     b_.For("outer", FloorDiv(begin, divisor), CeilDiv(end, divisor), 1, [&](Dim outer) {
       const Dim start = outer * positions_;
       const Dim from = Max(begin, start);
-      body({from, Min(end, start + positions_), Offset(outer_, outer) + (from - start) * step_});
+      const Coords at = Entry(outer_, outer);
+      body({from, Min(end, start + positions_), Offset(outer_, at) + (from - start) * step_,
+            grouped_ ? at[0] : Dim(0)});
     });
   }
 
-  // The product of `panels` panels into the result, or through scratch; the rows begin at `a`.
-  MicroCall Call(Dim a, Dim row, Dim panel, Dim k, Dim depth, int panels, bool to_scratch) {
+  // The product of `panels` panels into the result, or through scratch.
+  MicroCall Call(const Rows& rows, Dim panel, Dim k, Dim depth, int panels, bool to_scratch) {
     MicroCall call;
     call.lhs = bytes_ ? MicroLhs::kBytes : MicroLhs::kRowMajor;
     call.a = lhs_;
     call.b = packed_;
     call.c = to_scratch ? tile_buffer_ : out_;
-    call.a_offset = a;
-    call.b_offset = panel * (panel_rows_ * tile_.width) + k * tile_.width;
-    call.c_offset = to_scratch ? Dim(0) : row * columns_ + panel * tile_.width;
+    call.a_offset = rows.a;
+    call.b_offset = (rows.group * panels_ + panel) * (panel_rows_ * tile_.width) + k * tile_.width;
+    call.c_offset = to_scratch ? Dim(0) : rows.begin * columns_ + panel * tile_.width;
     call.lda = lda();
     call.ldc = to_scratch ? Dim(panels * tile_.width) : Dim(columns_);
     call.k = depth;
@@ -211,20 +224,20 @@ class GemmLowering {
   }
 
   // A tile of one panel over `depth` of K from `k` on; of windows in place, whole pieces.
-  void Product(Rows tile, Dim panel, Dim k, Dim depth, bool to_scratch) {
+  void Product(const Rows& tile, Dim panel, Dim k, Dim depth, bool to_scratch) {
     const auto emit = [&](Dim a, Dim from, Dim length) {
+      const Rows rows{tile.begin, tile.end, a, tile.group};
       EmitMicroSwitch(b_, c_.micro, tile_, tile.end - tile.begin, tile_.max_rows,
-                      Call(a, tile.begin, panel, from, length, 1, to_scratch));
+                      Call(rows, panel, from, length, 1, to_scratch));
     };
-    if (!InPlace()) return emit(tile.a + k, k, depth);
-    if (piece_ == depth_) return emit(tile.a, k, depth);
+    if (!InPieces()) return emit(tile.a + k, k, depth);
     b_.For("piece", FloorDiv(k, piece_), FloorDiv(k + depth, piece_), 1,
-           [&](Dim p) { emit(tile.a + Offset(taps_, p), p * piece_, piece_); });
+           [&](Dim p) { emit(tile.a + Offset(taps_, Entry(taps_, p)), p * piece_, piece_); });
   }
 
   void ForEachTileOf(Rows rows, const std::function<void(Rows tile)>& body) {
     ForEachTile(b_, rows.end - rows.begin, tile_.max_rows, [&](Dim at, Dim count) {
-      body({rows.begin + at, rows.begin + at + count, rows.a + at * lda()});
+      body({rows.begin + at, rows.begin + at + count, rows.a + at * lda(), rows.group});
     });
   }
 
@@ -297,7 +310,7 @@ class GemmLowering {
       const int together = StripPanels(rows);
       auto strip = [&](Dim panel, int panels) {
         EmitMicroCall(b_, c_.micro, tile_, rows,
-                      Call(0, 0, panel, 0, depth_, panels, through_scratch_));
+                      Call({0, rows, 0}, panel, 0, depth_, panels, through_scratch_));
         const int64_t width = panels * tile_.width;
         Epilogue(0, rows, panel * tile_.width, width, width);
       };
@@ -354,10 +367,10 @@ class GemmLowering {
   const bool bytes_;
   const ValueId matrix_;  // the constant
   const ir::ValueType& weights_;
+  const int64_t depth_, columns_;
   const TileShape tile_;
   KernelScope scope_;
   kernel::KernelBuilder& b_;
-  const int64_t depth_, columns_;
   const int64_t panel_rows_;  // elements of a panel's column
   const int64_t panels_;
   const bool through_scratch_;
@@ -366,8 +379,9 @@ class GemmLowering {
   std::vector<AxisRun> runs_;
   Shape row_shape_;
   // Of windows in place; a piece of 0: none.
-  int64_t piece_ = 0, step_ = 0;
-  Dim positions_ = 0;
+  bool grouped_ = false;
+  int64_t piece_ = 0;
+  Dim positions_ = 0, step_ = 0;
   std::vector<Stride> outer_, taps_;
   int lhs_ = 0, packed_ = 0, out_ = 0, tile_buffer_ = 0;
 };

@@ -365,6 +365,21 @@ V WindowsOf(V x, const Windows& w, double outside) {
 
 namespace {
 
+// Pads x itself on the axes behind the first and leaves nothing of `low` and `high`, unless they
+// could be less than nothing. In a padded copy a product can read windows where they lie.
+V TakePadding(NodeContext& c, V x, std::vector<Dim>* low, std::vector<Dim>* high) {
+  const auto at_least_0 = [&](Dim d) { return c.Known(d >= 0); };
+  if (!std::all_of(low->begin(), low->end(), at_least_0) ||
+      !std::all_of(high->begin(), high->end(), at_least_0))
+    return x;
+  std::vector<Dim> before = *low, behind = *high;
+  before.insert(before.begin(), Dim(0));
+  behind.insert(behind.begin(), Dim(0));
+  low->assign(low->size(), 0);
+  high->assign(high->size(), 0);
+  return PadBy(x, before, behind);
+}
+
 // The windows of each place in a row of its own: [n * o, k * c], channels innermost.
 V WindowRows(NodeContext& c, V x, const Windows& w, Shape* places) {
   const size_t rank = w.rank();
@@ -390,18 +405,7 @@ V WindowRows(NodeContext& c, V x, const Windows& w, Shape* places) {
     Shape shape = {x.dim(0)};
     for (size_t i = 0; i < rank; ++i) shape.push_back(x.dim(static_cast<int>(i) + 2));
     shape.back() *= channels;
-    V padded = ReshapeTo(ChannelsLast(x), shape);
-    const auto at_least_0 = [&](Dim d) { return c.Known(d >= 0); };
-    if (std::all_of(flat.low.begin(), flat.low.end(), at_least_0) &&
-        std::all_of(flat.high.begin(), flat.high.end(), at_least_0)) {
-      // Of a padded copy, in which a product can read windows where they lie.
-      std::vector<Dim> low{0}, high{0};
-      low.insert(low.end(), flat.low.begin(), flat.low.end());
-      high.insert(high.end(), flat.high.begin(), flat.high.end());
-      padded = PadBy(padded, low, high);
-      flat.low.assign(rank, 0);
-      flat.high.assign(rank, 0);
-    }
+    V padded = TakePadding(c, ReshapeTo(ChannelsLast(x), shape), &flat.low, &flat.high);
     windows = WindowsOf(padded, flat, 0);
     for (size_t i = 0; i < rank; ++i) places->push_back(windows.dim(static_cast<int>(i) + 1));
   } else {
@@ -442,8 +446,43 @@ V ConvolveByChannel(V windows, V weights) {
   return ChannelsFirst(Reduce(ir::Op::k_sum, products, axes, false));
 }
 
-// One product for each group: [n * o, c / g * k] by [c / g * k, m / g].
-V ConvolveGroups(V windows, V weights, int64_t groups, const Shape& places) {
+// One product for each group: [n * o, k * c / g] by [k * c / g, m / g]. Channels are innermost, and
+// the groups are the positions of windows along them.
+V ConvolveGroups(NodeContext& c, V x, V weights, int64_t groups, const Windows& w) {
+  const size_t rank = w.rank();
+  const Dim m = weights.dim(0), part = weights.dim(1), out = FloorDiv(m, groups);
+  Windows each = w;
+  each.low.push_back(0);
+  each.high.push_back(0);
+  V padded = TakePadding(c, ChannelsLast(x), &each.low, &each.high);
+  each.sizes.push_back(part);
+  each.strides.push_back(part.constant());
+  each.dilations.push_back(1);
+  V windows = WindowsOf(padded, each, 0);  // [n, o.., g, k.., c / g]
+  if (!c.ok()) return {&c};
+  const int last = static_cast<int>(rank) + 1;  // the groups' axis
+  std::vector<int> order = {last}, back;
+  Shape spread = {groups}, result;
+  Dim rows = 1, depth = part;
+  for (int i = 0; i < last; ++i) {
+    order.push_back(i);
+    back.push_back(i + 1);
+    spread.push_back(windows.dim(i));
+    result.push_back(windows.dim(i));
+    rows *= windows.dim(i);
+  }
+  for (size_t i = 0; i <= rank; ++i) order.push_back(last + 1 + static_cast<int>(i));
+  for (Dim d : w.sizes) depth *= d;
+  spread.push_back(out);
+  result.push_back(m);
+  back.insert(back.end(), {0, last + 1});
+  V by_group = ReshapeTo(ChannelsLast(weights), {groups, out, depth});
+  V y = MatMul(ReshapeTo(Permute(windows, order), {groups, rows, depth}), Transpose2(by_group));
+  return ChannelsFirst(ReshapeTo(Permute(ReshapeTo(y, spread), back), result));
+}
+
+// The same where channels aren't known: [n * o, c / g * k] by [c / g * k, m / g].
+V ConvolveOpenGroups(V windows, V weights, int64_t groups, const Shape& places) {
   const int rank = weights.rank() - 2;
   const Dim m = weights.dim(0), part = weights.dim(1), out = FloorDiv(m, groups);
   Dim rows = 1, depth = part;
@@ -478,12 +517,15 @@ V Convolve(NodeContext& c, V x, V weights, int64_t groups, const Windows& w) {
   c.Require(Eq(part * groups, channels), "the weights' channels times the groups are the input's");
   c.Require(Eq(lathe::Mod(m, groups), 0), "the groups divide the outputs");
   if (groups == 1) return ConvolveWhole(c, x, weights, w);
+  const bool by_channel = part == Dim(1) && m == channels;
+  if (!by_channel && channels.is_constant() && part.is_constant() && part.constant() > 0)
+    return ConvolveGroups(c, x, weights, groups, w);
   V windows = WindowsOf(x, w, 0);  // [n, c, o.., k..]
   if (!c.ok()) return {&c};
-  if (part == Dim(1) && m == channels) return ConvolveByChannel(windows, weights);
+  if (by_channel) return ConvolveByChannel(windows, weights);
   Shape places = {x.dim(0)};
   for (int i = 0; i < static_cast<int>(w.rank()); ++i) places.push_back(windows.dim(2 + i));
-  return ConvolveGroups(windows, weights, groups, places);
+  return ConvolveOpenGroups(windows, weights, groups, places);
 }
 
 std::vector<Mapping> WindowMappings() {

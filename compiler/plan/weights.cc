@@ -43,14 +43,17 @@ void PackBytes(const int8_t* from, int64_t k, int64_t n, int64_t nr, int8_t* to)
 absl::StatusOr<rt::Constant> WeightStore::Panels(const Tensor& weights, Packing packing,
                                                  int64_t panel_width) {
   const Tensor dense = weights.Contiguous();
-  const int64_t k = dense.shape()[0], n = dense.shape()[1];
+  const size_t rank = dense.shape().size();
+  const int64_t matrices = rank == 3 ? dense.shape()[0] : 1;
+  const int64_t k = dense.shape()[rank - 2], n = dense.shape()[rank - 1];
   const bool of_bytes = packing == Packing::kBytePanels;
   const int64_t rows = of_bytes ? (k + 3) / 4 : k;  // of four bytes an element, either way
-  const int64_t bytes =
-      4 * std::max<int64_t>(1, (n + panel_width - 1) / panel_width * rows * panel_width);
+  const int64_t elements = (n + panel_width - 1) / panel_width * rows * panel_width;  // a matrix
+  const int64_t bytes = 4 * std::max<int64_t>(1, matrices * elements);
   const XXH128_hash_t hash = XXH3_128bits(dense.raw(), static_cast<size_t>(dense.num_bytes()));
-  const std::string key = absl::StrCat(absl::Hex(hash.high64), ":", absl::Hex(hash.low64), " ", k,
-                                       "x", n, of_bytes ? " byte" : "", " panels ", panel_width);
+  const std::string key =
+      absl::StrCat(absl::Hex(hash.high64), ":", absl::Hex(hash.low64), " ", matrices, "x", k, "x",
+                   n, of_bytes ? " byte" : "", " panels ", panel_width);
   rt::Constant constant;
   constant.bytes = bytes;
   constant.label = absl::StrCat("packed ", k, "x", n);
@@ -64,10 +67,14 @@ absl::StatusOr<rt::Constant> WeightStore::Panels(const Tensor& weights, Packing 
     return absl::ResourceExhaustedError(absl::StrCat("packing weights needs ", bytes, " bytes"));
   const std::shared_ptr<const void> data(
       block, [](void* p) { ::operator delete(p, std::align_val_t(kAlignment)); });
-  if (of_bytes) {
-    PackBytes(dense.data<int8_t>(), k, n, panel_width, static_cast<int8_t*>(block));
-  } else {
-    Pack(dense.data<float>(), k, n, panel_width, static_cast<float*>(block));
+  for (int64_t i = 0; i < matrices; ++i) {
+    if (of_bytes) {
+      PackBytes(dense.data<int8_t>() + i * k * n, k, n, panel_width,
+                static_cast<int8_t*>(block) + i * elements * 4);
+    } else {
+      Pack(dense.data<float>() + i * k * n, k, n, panel_width,
+           static_cast<float*>(block) + i * elements);
+    }
   }
   slot = data;
   constant.data = data;

@@ -18,8 +18,8 @@ namespace lathe::compiler {
 
 class WeightStore {
  public:
-  // The packed form of a contiguous [K, N] matrix, f32 for kPanels and i8 for kBytePanels; kept
-  // alive by whoever holds it.
+  // The packed form of a [K, N] matrix, f32 for kPanels and i8 for kBytePanels, or of matrices
+  // [G, K, N], one behind the other; kept alive by whoever holds it.
   absl::StatusOr<rt::Constant> Panels(const Tensor& weights, Packing packing, int64_t panel_width);
 
  private:

@@ -152,7 +152,11 @@ TEST(Conv, EveryFormOfWindows) {
       {.groups = 2, .in = 4, .out = 6, .pads = {1, 1, 1, 1}},
       {.groups = 6, .in = 6, .out = 6, .kernel = {5, 5}, .stride = {2, 1}, .pads = {2, 2, 2, 2}},
       {.groups = 40, .in = 40, .out = 40, .pads = {1, 1, 1, 1}},
-      {.groups = 3, .in = 3, .out = 6, .kernel = {2, 2}}};
+      {.groups = 3, .in = 3, .out = 6, .kernel = {2, 2}},
+      {.groups = 4, .in = 32, .out = 32, .pads = {1, 1, 1, 1}},
+      {.groups = 3, .in = 12, .out = 60, .kernel = {1, 1}, .stride = {2, 1}},
+      {.groups = 2, .in = 10, .out = 6, .kernel = {5, 2}, .dilation = {1, 2}, .pads = {2, 0, 1, 3}},
+      {.groups = 2, .in = 128, .out = 34, .stride = {1, 2}, .pads = {1, 1, 1, 1}}};
   for (const Form& f : kForms) ExpectForm(f, false);
 }
 

@@ -226,6 +226,32 @@ TEST(Windows, AProductReadsWindowsWhereTheyLie) {
   }
 }
 
+// Along one axis a window is one piece, which may be deeper than a block of K.
+TEST(Windows, AProductAlongOneAxisReadsOnePieceAWindow) {
+  constexpr int64_t kChannels = 200, kTaps = 3, kMaps = 24;
+  for (const int64_t stride : {1, 2}) {
+    Trace t("along");
+    const Dim n = t.dim("n"), l = t.dim("l", ">= 1");
+    const Value x = t.input("x", f32, {n, l * kChannels});
+    const Value all = windows(pad(x, {0, kChannels}, {0, kChannels}), {kTaps * kChannels},
+                              {.strides = {stride * kChannels}});
+    const Shape s = all.shape();
+    const Value y = matmul(reshape(all, {s[0] * s[1], kTaps * kChannels}),
+                           t.constant(Whole({kTaps * kChannels, kMaps}, 3)));
+    absl::StatusOr<Program> p = t.finish({relu(y)});
+    ASSERT_TRUE(p.ok()) << p.status();
+    Engine engine({.threads = 2, .background_compiles = false});
+    absl::StatusOr<Function> f = CompileGraph(engine, p->graph());
+    ASSERT_TRUE(f.ok()) << f.status();
+    for (const auto& [batch, length] :
+         {std::pair<int64_t, int64_t>{2, 50}, {1, 1}, {3, 13}, {0, 4}, {2, 50}}) {
+      const std::vector<Tensor> inputs{Whole({batch, length * kChannels}, 4)};
+      const absl::Status same = CheckCall(*f, p->graph(), inputs, /*exact=*/true, true);
+      EXPECT_TRUE(same.ok()) << same << " at " << batch << ", " << length;
+    }
+  }
+}
+
 // A product for each group, the positions along a row being its columns.
 TEST(Windows, GroupedConvolutionIsABatchedProduct) {
   constexpr int64_t kGroups = 2, kEach = 3, kMaps = 4;  // per group
