@@ -47,6 +47,10 @@ function(lathe_precompile target kind)
     else()
       add_library(${owner} STATIC ${source})
     endif()
+    target_link_libraries(${owner} PRIVATE absl::status absl::statusor absl::flat_hash_map)
+    if(NOT kind STREQUAL library)
+      target_link_libraries(${owner} PRIVATE nlohmann_json::nlohmann_json)
+    endif()
     lathe_target_defaults(${owner})
     if(NOT kind STREQUAL library)
       target_compile_options(${owner} PRIVATE ${LATHE_QUICK_OPTIONS})
@@ -61,11 +65,13 @@ endfunction()
 set(LATHE_COMPILE_OPTIONS
     -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion
     -Wno-missing-field-initializers  # designated initialisers leave out what keeps its default
-    -ffp-contract=off
-    # For ccache; and less of what GCC 12 says of strings in vectors, since a precompiled header hides
-    # from it that the lines are the library's.
-    $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess$<SEMICOLON>-Wno-array-bounds>
-    $<$<CXX_COMPILER_ID:GNU>:-Wno-stringop-overflow$<SEMICOLON>-Wno-stringop-overread>)
+    -ffp-contract=off)
+if(LATHE_PRECOMPILE AND CMAKE_CXX_COMPILER_ID STREQUAL GNU)
+  # For ccache; and less of what GCC 12 says of strings in vectors, since a precompiled header hides
+  # from it that the lines are the library's.
+  list(APPEND LATHE_COMPILE_OPTIONS -fpch-preprocess -Wno-array-bounds -Wno-stringop-overflow
+       -Wno-stringop-overread)
+endif()
 # Of what isn't called in a loop: half the build time.
 set(LATHE_QUICK_OPTIONS $<$<CONFIG:Release>:-O1>)
 function(lathe_target_defaults target)

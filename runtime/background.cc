@@ -36,9 +36,9 @@ struct Background::Impl {
     pthread_setname_np(pthread_self(), "lathe-compile");
     for (;;) {
       std::unique_lock lock(mutex);
-      changed.wait(lock, [this] { return ending || (!held && !jobs.empty()); });
+      changed.wait(lock, [this] { return ending || (!held && NextFree() != jobs.end()); });
       if (ending) return;
-      RunJob(lock, jobs.begin());
+      RunJob(lock, NextFree());
     }
   }
 
@@ -58,6 +58,12 @@ struct Background::Impl {
   std::deque<Job>::iterator Next(const void* owner) {
     return std::find_if(jobs.begin(), jobs.end(),
                         [owner](const Job& job) { return job.owner == owner; });
+  }
+
+  // The first job whose owner has none under way: somebody who waits may be running one.
+  std::deque<Job>::iterator NextFree() {
+    return std::find_if(jobs.begin(), jobs.end(),
+                        [this](const Job& job) { return !Runs(job.owner); });
   }
 
   void Push(const void* owner, std::function<void()> job) {

@@ -1,7 +1,7 @@
 #pragma once
 // The background compile thread: idle priority, one job at a time, in order of posting. Whoever
 // waits for an owner's jobs runs the queued ones himself, so that waiting never depends on when an
-// idle thread gets a core.
+// idle thread gets a core; of one owner no two jobs ever run at once.
 //
 // Functions post the builds of their versions here; `owner` is the function. The thread starts with
 // the first job, so an engine that never compiles in the background has none.

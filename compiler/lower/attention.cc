@@ -75,8 +75,8 @@ class AttentionLowering {
   }
 
  private:
-  // Any number of queries is right with any width. Where there is more than one sequence, bounds of
-  // all queries say it too: no sequence has no queries.
+  // A guess alone: any number of queries is right with any width. A bound of the queries of all
+  // sequences says it too, since with 0 sequences there is nothing to do.
   bool HasFewQueries() const {
     const Shape& q = c_.graph.type(n_.operands[0]).shape;
     Dim queries = q[q.size() - 2], all = queries;

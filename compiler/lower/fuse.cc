@@ -234,7 +234,7 @@ class Fuser {
     const bool expanding = (n.op == Op::k_broadcast || n.op == Op::k_windows) && g == kNone;
     if (expanding || (repeated_[v] && g == kNone && !plan_->buffered[v])) repeated_[o] = true;
     if (g != kNone && group(g).anchor == v) {
-      if (group(g).kind == GroupKind::kGemm) Need(UnderReshapes(RowsOf(o)));
+      if (group(g).kind == GroupKind::kGemm) Need(UnderReshapes(k == 0 ? RowsOf(v) : o));
       if (group(g).kind == GroupKind::kAttention) Need(UnderStridedViews(o));
     }
     // Read more than once an element, or at indices that data decides.
@@ -276,10 +276,11 @@ class Fuser {
     return v;
   }
 
-  // What the left operand of a GEMM is read from.
-  ValueId RowsOf(ValueId v) const {
-    const std::optional<InPlaceWindows> in_place = WindowsInPlace(graph_, v);
-    return in_place ? node(in_place->windows).operands[0] : v;
+  // What the left operand of a GEMM is read from, less reshapes.
+  ValueId RowsOf(ValueId product) const {
+    if (IsByteGemm(graph_, product)) return BytesOf(graph_, node(product).operands[0]);
+    const std::optional<InPlaceWindows> in_place = WindowsInPlace(graph_, product);
+    return in_place ? node(in_place->windows).operands[0] : node(product).operands[0];
   }
 
   ValueId UnderStridedViews(ValueId v) const {
@@ -323,6 +324,7 @@ class Fuser {
     };
     for (ValueId v : block.nodes) {
       std::for_each(node(v).operands.begin(), node(v).operands.end(), need);
+      if (IsGemm(graph_, v)) need(UnderReshapes(RowsOf(v)));
       for (const ir::Block& b : node(v).blocks) NeedOuterUses(b, id);
     }
     std::for_each(block.results.begin(), block.results.end(), need);

@@ -68,15 +68,15 @@ bool IsGemm(const ir::Graph& graph, ir::ValueId v);
 bool IsByteGemm(const ir::Graph& graph, ir::ValueId v);
 // The u8 value under such a product's left operand (reshapes and one cast).
 ir::ValueId BytesOf(const ir::Graph& graph, ir::ValueId v);
-// Windows whose elements are the rows of a product's left operand `v`, where they can be read in
-// place: rows a fixed step apart within a row of positions, each of pieces of neighbouring
-// elements.
+// Windows whose elements are the rows of a product's left operand, where they can be read in place:
+// rows a fixed step apart within a row of positions, each of pieces of neighbouring elements.
 struct InPlaceWindows {
   ir::ValueId windows = ir::kNoValue;
-  // The last axis of positions counts groups: v is [groups, rows, depth], with a matrix for each.
+  // The last axis of positions counts groups: the product is of [groups, rows, depth] with a matrix
+  // for each.
   bool grouped = false;
 };
-std::optional<InPlaceWindows> WindowsInPlace(const ir::Graph& graph, ir::ValueId v);
+std::optional<InPlaceWindows> WindowsInPlace(const ir::Graph& graph, ir::ValueId product);
 // True for a reduction that a row group takes: the last axis is among the reduced ones, which are
 // no windows.
 bool IsRowReduction(const ir::Graph& graph, ir::ValueId v);

@@ -116,7 +116,8 @@ class GemmLowering {
   void OpenBuffers() {
     ValueId base = bytes_ ? BytesOf(c_.graph, product_.operands[0]) : product_.operands[0];
     if (!bytes_) {
-      if (const auto in_place = WindowsInPlace(c_.graph, base)) base = OpenWindows(*in_place);
+      if (const auto in_place = WindowsInPlace(c_.graph, group_.anchor))
+        base = OpenWindows(*in_place);
     }
     while (!c_.plan.IsBuffer(base)) base = c_.graph.node(base).operands[0];
     lhs_ = scope_.Input(base);
@@ -194,7 +195,7 @@ class GemmLowering {
 
   void ForEachSegment(Dim begin, Dim end, const std::function<void(Rows)>& body) {
     if (!InPlace()) return body({begin, end, begin * depth_});
-    const Dim divisor = positions_.is_constant() ? positions_ : Max(positions_, 1);
+    const Dim divisor = Max(positions_, 1);
     b_.For("outer", FloorDiv(begin, divisor), CeilDiv(end, divisor), 1, [&](Dim outer) {
       const Dim start = outer * positions_;
       const Dim from = Max(begin, start);

@@ -123,10 +123,7 @@ bool IsGemm(const Graph& graph, ValueId v) {
   if (n.op != Op::k_matmul || n.type.dtype != f32) return false;
   const Node& rhs = graph.node(n.operands[1]);
   if (rhs.op != Op::k_constant) return false;
-  if (rhs.type.rank() == 2) return true;
-  if (rhs.type.rank() != 3) return false;
-  const std::optional<InPlaceWindows> windows = WindowsInPlace(graph, n.operands[0]);
-  return windows.has_value() && windows->grouped;
+  return rhs.type.rank() == 2 || (rhs.type.rank() == 3 && WindowsInPlace(graph, v).has_value());
 }
 
 ValueId BytesOf(const Graph& graph, ValueId v) {
@@ -144,12 +141,17 @@ bool IsByteGemm(const Graph& graph, ValueId v) {
   return matrix.op == Op::k_constant && matrix.type.dtype == i8 && matrix.type.rank() == 2;
 }
 
-std::optional<InPlaceWindows> WindowsInPlace(const Graph& graph, ValueId v) {
+std::optional<InPlaceWindows> WindowsInPlace(const Graph& graph, ValueId product) {
+  const bool grouped = graph.type(graph.node(product).operands[1]).rank() == 3;
+  ValueId v = graph.node(product).operands[0];
   const Shape& rows = graph.type(v).shape;
   while (graph.node(v).op == Op::k_reshape) v = graph.node(v).operands[0];
-  const bool grouped = graph.node(v).op == Op::k_permute;
-  const std::vector<int64_t> order = graph.node(v).attrs.axes;
-  if (grouped) v = graph.node(v).operands[0];
+  std::vector<int64_t> order;
+  if (grouped) {
+    if (graph.node(v).op != Op::k_permute) return std::nullopt;
+    order = graph.node(v).attrs.axes;
+    v = graph.node(v).operands[0];
+  }
   const Node& n = graph.node(v);
   if (n.op != Op::k_windows || n.type.dtype != f32) return std::nullopt;
   const ir::Attrs& a = n.attrs;

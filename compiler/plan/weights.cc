@@ -56,7 +56,7 @@ absl::StatusOr<rt::Constant> WeightStore::Panels(const Tensor& weights, Packing 
                    n, of_bytes ? " byte" : "", " panels ", panel_width);
   rt::Constant constant;
   constant.bytes = bytes;
-  constant.label = absl::StrCat("packed ", k, "x", n);
+  constant.label = absl::StrCat("packed ", rank == 3 ? absl::StrCat(matrices, "x") : "", k, "x", n);
   std::lock_guard lock(mutex_);
   std::weak_ptr<const void>& slot = packed_[key];
   constant.data = slot.lock();

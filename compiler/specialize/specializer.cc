@@ -117,9 +117,8 @@ std::vector<rt::VersionRequest> Specializer::Propose() {
   std::vector<Dim> seen;
   for (const Group& g : plan().groups) {
     if (g.kind != GroupKind::kGemm) continue;
-    const ir::ValueId left = graph_->node(g.anchor).operands[0];
-    if (WindowsInPlace(*graph_, left)) continue;  // has one schedule
-    const Shape& lhs = graph_->type(left).shape;
+    if (WindowsInPlace(*graph_, g.anchor)) continue;  // has one schedule
+    const Shape& lhs = graph_->type(graph_->node(g.anchor).operands[0]).shape;
     const Dim rows = Volume(Shape(lhs.begin(), lhs.end() - 1));
     if (std::find(seen.begin(), seen.end(), rows) != seen.end()) continue;
     seen.push_back(rows);

@@ -113,6 +113,24 @@ TEST(Background, RunsInOrderAtIdlePriorityAndWaits) {
   background.Wait(&other);
 }
 
+TEST(Background, JobsOfOneOwnerNeverRunAtOnce) {
+  Background background;
+  const int owner = 0;
+  std::atomic<int> inside{0}, together{0}, done{0};
+  const auto job = [&] {
+    if (++inside > 1) ++together;
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    --inside;
+    ++done;
+  };
+  for (int round = 0; round < 10; ++round) {
+    for (int i = 0; i < 4; ++i) background.Post(&owner, job);
+    background.Wait(&owner);  // beside the thread
+  }
+  EXPECT_EQ(together, 0);
+  EXPECT_EQ(done, 40);
+}
+
 TEST(Background, CancelDropsOnlyTheOwnersJobs) {
   Background background;
   background.Hold(true);

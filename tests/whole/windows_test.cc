@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "compiler/lower/fuse.h"
+#include "ir/samples.h"
 #include "tests/whole/case.h"
 #include "tests/whole/harness.h"
 
@@ -250,6 +251,68 @@ TEST(Windows, AProductAlongOneAxisReadsOnePieceAWindow) {
       EXPECT_TRUE(same.ok()) << same << " at " << batch << ", " << length;
     }
   }
+}
+
+// A program with windows in a product, at sizes A, B, A against the interpreter.
+void CheckText(const std::string& text, const std::vector<std::vector<int64_t>>& sizes) {
+  SCOPED_TRACE(text);
+  absl::StatusOr<Program> p = Program::parse(text);
+  ASSERT_TRUE(p.ok()) << p.status();
+  Engine engine({.threads = 1});
+  absl::StatusOr<Function> f = CompileGraph(engine, p->graph());
+  ASSERT_TRUE(f.ok()) << f.status();
+  f->wait_for_versions();
+  for (const std::vector<int64_t>& at : sizes) {
+    const std::vector<Tensor> inputs = ir::SampleInputs(p->graph(), at, 1, /*whole=*/true);
+    const absl::Status same = CheckCall(*f, p->graph(), inputs, /*exact=*/true, true);
+    EXPECT_TRUE(same.ok()) << same << " at " << at[0];
+  }
+  const absl::StatusOr<std::string> why =
+      f->explain({{p->graph().dims()->SymbolName(0), sizes[0][0]}});
+  ASSERT_TRUE(why.ok()) << why.status();
+  EXPECT_THAT(*why, testing::Not(HasSubstr("not built")));
+}
+
+// Rows of [groups, rows, depth], but one matrix for all.
+TEST(Windows, OneMatrixForAllGroupsOfWindows) {
+  CheckText(
+      "dim n\nx: f32[n, 9, 40]\n"
+      "v = windows(x, sizes=[2, 12], steps=[1, 14], dilations=[1, 1], low=[0, 0], high=[0, 0], "
+      "value=0)\n"
+      "r = reshape(permute(v, axes=[2, 0, 1, 3, 4]), [3, 8*n, 24])\n"
+      "c = iota(shape=[24, 8], axis=1, dtype=f32)\n"
+      "output y = r @ c\n",
+      {{4}, {1}, {0}, {4}});
+}
+
+// The product is in a branch; what it reads is computed before.
+TEST(Windows, OutsideOfTheBranchThatReadsThem) {
+  CheckText(
+      "dim k in 1..9\nx: f32[k, 5, 200]\n"
+      "v = windows(x[:, 1:, :], sizes=[2, 24], steps=[1, 8], dilations=[1, 1], low=[0, 0], "
+      "high=[0, 0], value=0)\n"
+      "r = reshape(v, [k*69, 48])\n"
+      "y = if k <= 2 { a = r @ iota(shape=[48, 8], axis=0, dtype=f32); yield a } "
+      "else { yield r[:, 0:8] }\noutput y\n",
+      {{1}, {3}, {1}});
+  CheckText(
+      "dim k in 1..9\nx: i32[k, 8]\n"
+      "a = cast(cast(x, dtype=u8), dtype=i32)\n"
+      "c = cast(constant(i8[8, 4]{1,2,3,4,5,6,7,8,1,2,3,4,5,6,7,8,1,2,3,4,5,6,7,8,1,2,3,4,5,6,7,8}"
+      "), dtype=i32)\n"
+      "y = if k <= 2 { p = a @ c; yield p } else { yield a[:, 0:4] }\noutput y\n",
+      {{1}, {3}, {1}});
+}
+
+// A version's guard leaves no position.
+TEST(Windows, VersionsWithoutPositionsAreBuilt) {
+  CheckText(
+      "dim n >= 11\nx: f32[6, n]\nq: f32[n, 5]\n"
+      "y = relu(windows(x, sizes=[12], steps=[1], dilations=[1], low=[0], high=[0], value=0) @ "
+      "iota(shape=[12, 8], axis=0, dtype=f32))\n"
+      "z = q[8:, :] @ iota(shape=[5, 3], axis=0, dtype=f32)\n"
+      "output y\noutput z\n",
+      {{11}, {40}, {11}});
 }
 
 // A product for each group, the positions along a row being its columns.
