@@ -1,9 +1,12 @@
 #include "ir/dim/conflict.h"
 
 #include <algorithm>
+#include <utility>
 
+#include "absl/functional/function_ref.h"
 #include "absl/strings/str_cat.h"
 #include "ir/dim/decide.h"
+#include "ir/dim/facts.h"
 #include "ir/dim/prove.h"
 
 namespace lathe::dim {
@@ -29,24 +32,44 @@ class Explainer {
       if (Contradictory(Claims(all))) conflict.core = all;
     }
     // Again until nothing changes, since a smaller set may show what a larger one hid.
-    for (bool changed = true; changed;) {
-      changed = false;
-      for (size_t i = 0; i < conflict.core.size();) {
-        Why fewer = conflict.core;
-        fewer.erase(fewer.begin() + static_cast<std::ptrdiff_t>(i));
-        if (Contradictory(Claims(fewer))) {
-          conflict.core = fewer;
-          changed = true;
-        } else {
-          ++i;
-        }
+    const auto contradictory = [&](const Why& fewer, FactId) {
+      return Contradictory(Claims(fewer));
+    };
+    const auto implies = [&](const Why& fewer, FactId dropped) { return Implies(fewer, dropped); };
+    do {
+      while (Reduce(&conflict.core, contradictory)) {
       }
-    }
+    } while (Reduce(&conflict.core, implies));
     conflict.edit = Edit(conflict.core);
     return conflict;
   }
 
  private:
+  // Leaves out facts without which the others still can't hold; whether there were any.
+  static bool Reduce(Why* core, absl::FunctionRef<bool(const Why& fewer, FactId dropped)> clash) {
+    bool changed = false;
+    for (size_t i = 0; i < core->size();) {
+      Why fewer = *core;
+      fewer.erase(fewer.begin() + static_cast<std::ptrdiff_t>(i));
+      if (clash(fewer, (*core)[i])) {
+        *core = std::move(fewer);
+        changed = true;
+      } else {
+        ++i;
+      }
+    }
+    return changed;
+  }
+
+  // What implies a fact with which it can't hold, can't hold itself, though that wasn't seen.
+  bool Implies(const Why& ids, FactId dropped) const {
+    if (!negative_.empty()) return false;  // FactSet would take them for >= 0
+    FactSet rest(context_);
+    for (FactId id : ids)
+      if (!rest.Add(Get(id).claim, Standing::kDeclared, {}).ok()) return false;
+    return rest.Prove(Get(dropped).claim).verdict == Verdict::kProved;
+  }
+
   const Fact& Get(FactId id) const { return facts_[static_cast<size_t>(id)]; }
 
   std::vector<Claim> Claims(const Why& ids) const {
