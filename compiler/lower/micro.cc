@@ -169,7 +169,7 @@ void EmitMicroSwitch(KernelBuilder& b, MicroKernels& micro, const TileShape& til
 void ForEachTile(KernelBuilder& b, Dim count, int max_rows,
                  const std::function<void(Dim begin, Dim rows)>& body) {
   const Dim tiles = CeilDiv(count, max_rows);
-  const Dim divisor = tiles.is_constant() ? tiles : Max(tiles, 1);
+  const Dim divisor = Max(tiles, 1);
   b.For("tile", 0, tiles, 1, [&](Dim t) {
     const Dim begin = FloorDiv(count * t, divisor);
     body(begin, FloorDiv(count * (t + 1), divisor) - begin);
