@@ -16,7 +16,7 @@ endif()
 
 find_program(LATHE_CCACHE ccache)
 if(LATHE_CCACHE AND PROJECT_IS_TOP_LEVEL)
-  # The macros of a precompiled header count by its content.
+  # Else it keeps nothing that a precompiled header goes into.
   set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros
                                   ${LATHE_CCACHE})
   set(CMAKE_C_COMPILER_LAUNCHER ${LATHE_CCACHE})

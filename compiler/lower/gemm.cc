@@ -172,7 +172,7 @@ class GemmLowering {
     return windows.operands[0];
   }
 
-  // Axes that are no axis of the product's own, as one number: where each entry begins.
+  // An axis and how far apart its entries begin in the left operand; several are walked as one.
   struct Stride {
     Dim extent, stride;
   };

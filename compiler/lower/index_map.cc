@@ -42,7 +42,7 @@ Coords Delinearize(const Shape& shape, Dim flat) {
       break;
     }
     // An extent of 0 has no elements, but a masked path may still compute coordinates.
-    const Dim extent = shape[i].is_constant() ? shape[i] : Max(shape[i], 1);
+    const Dim extent = Max(shape[i], 1);
     coords[i] = Mod(rest, extent);
     rest = FloorDiv(rest, extent);
   }
