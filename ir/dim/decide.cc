@@ -181,7 +181,7 @@ int Decider::ChooseSplit(const std::vector<Wide>& solution, std::vector<LinearRo
     return SplitMinMax(static_cast<int>(i), a, b, path, depth);
   }
   for (int m : monomials_) {
-    const std::vector<int> factors = r_.variables[static_cast<size_t>(m)].factors;
+    const Factors factors = r_.variables[static_cast<size_t>(m)].factors;
     Wide product = 1;
     bool fits = true;
     for (int f : factors) {
@@ -199,7 +199,7 @@ int Decider::ChooseSplit(const std::vector<Wide>& solution, std::vector<LinearRo
 }
 
 // A factor to split at its value, and where: it should be the one with the smaller range.
-void Decider::ChooseFactor(const std::vector<int>& factors, const std::vector<Wide>& point,
+void Decider::ChooseFactor(const Factors& factors, const std::vector<Wide>& point,
                            const std::vector<LinearRow>& path, int* best, bool* above) {
   std::vector<LinearRow> rows = rows_;
   rows.insert(rows.end(), path.begin(), path.end());

@@ -7,9 +7,9 @@
 namespace lathe::dim {
 namespace {
 
-constexpr size_t kProductRows = 48;
+constexpr size_t kProductRows = 24;
 constexpr size_t kNewMonomials = 8;
-constexpr int kBoundSweeps = 3;
+constexpr int kBoundSweeps = 2;
 constexpr size_t kBoundTerms = 5;
 
 Wide Abs(Wide x) { return x < 0 ? -x : x; }
@@ -22,6 +22,13 @@ void Negate(LinearRow* row) {
 }  // namespace
 
 bool Decider::Multiply(const LinearRow& x, const LinearRow& y, bool make, LinearRow* out) {
+  if (!make) {  // most products aren't spoken of
+    for (const LinearTerm& s : x.terms) {
+      for (const LinearTerm& t : y.terms) {
+        if (MonomialOf(FactorsOf(s.variable, t.variable), /*make=*/false) < 0) return false;
+      }
+    }
+  }
   out->terms.clear();
   auto times = [](Wide a, Wide b, Wide* product) {
     return !__builtin_mul_overflow(a, b, product) && Abs(*product) < (Wide{1} << 100);
@@ -30,16 +37,9 @@ bool Decider::Multiply(const LinearRow& x, const LinearRow& y, bool make, Linear
   if (!AddTerms(&out->terms, x.terms, y.constant) || !AddTerms(&out->terms, y.terms, x.constant)) {
     return false;
   }
-  auto factors_of = [&](int v) {
-    const std::vector<int>& f = r_.variables[static_cast<size_t>(v)].factors;
-    return f.empty() ? std::vector<int>{v} : f;
-  };
   for (const LinearTerm& s : x.terms) {
     for (const LinearTerm& t : y.terms) {
-      std::vector<int> factors = factors_of(s.variable), more = factors_of(t.variable);
-      factors.insert(factors.end(), more.begin(), more.end());
-      std::sort(factors.begin(), factors.end());
-      int m = MonomialOf(std::move(factors), make);
+      const int m = MonomialOf(FactorsOf(s.variable, t.variable), make);
       Wide c = 0;
       if (m < 0 || !times(s.coef, t.coef, &c) || !AddTerms(&out->terms, {{m, 1}}, c)) return false;
     }
@@ -83,7 +83,7 @@ bool Decider::DeriveBound(const LinearRow& row, size_t term, const Bounds& bound
     out->step = step;
   }
   if (out->terms.empty()) return true;
-  Wide content = Abs(out->terms[0].coef);
+  const int64_t content = std::abs(out->terms[0].coef);
   if (content == 1) return true;
   out->terms[0].coef /= content;
   out->constant = FloorDivWide(out->constant, content);
@@ -209,7 +209,7 @@ void Decider::AddProducts(const std::vector<LinearRow>& given, std::vector<Linea
   Bounds bounds = FindBounds(given);
   size_t limit = rows->size() + kProductRows;
   for (size_t i = 0; i < monomials_.size() && rows->size() < limit; ++i) {
-    const std::vector<int> factors = r_.variables[static_cast<size_t>(monomials_[i])].factors;
+    const Factors factors = r_.variables[static_cast<size_t>(monomials_[i])].factors;
     int last = factors.back();
     int head = MonomialOf({factors.begin(), factors.end() - 1}, /*make=*/true);
     if (static_cast<size_t>(head) >= bounds.of.size()) bounds.of.resize(r_.variables.size());
@@ -262,11 +262,7 @@ void Decider::AddFactProducts() {
         // Only if one of its products is spoken of already.
         bool known = false;
         for (const LinearTerm& t : row.terms) {
-          std::vector<int> pair = r_.variables[static_cast<size_t>(t.variable)].factors;
-          if (pair.empty()) pair = {t.variable};
-          pair.push_back(x);
-          std::sort(pair.begin(), pair.end());
-          known = known || MonomialOf(std::move(pair), false) >= 0;
+          known = known || MonomialOf(FactorsOf(t.variable, x), /*make=*/false) >= 0;
         }
         bool make = known && monomials_.size() < monomial_limit;
         if (!known || !Multiply(row, single, make, &p.row)) continue;

@@ -38,7 +38,22 @@ LinearRow Decider::EqualRow(Premise premise) {
   return row;
 }
 
-int Decider::MonomialOf(std::vector<int> factors, bool make) {
+// Of the product of two variables.
+Factors Decider::FactorsOf(int x, int y) const {
+  Factors product;
+  for (int v : {x, y}) {
+    const Factors& own = r_.variables[static_cast<size_t>(v)].factors;
+    if (own.empty()) {
+      product.push_back(v);
+    } else {
+      product.insert(product.end(), own.begin(), own.end());
+    }
+  }
+  std::sort(product.begin(), product.end());
+  return product;
+}
+
+int Decider::MonomialOf(Factors factors, bool make) {
   if (factors.size() == 1) return factors[0];
   for (int m : monomials_) {
     if (r_.variables[static_cast<size_t>(m)].factors == factors) return m;
@@ -69,7 +84,7 @@ int Decider::VariableOf(const Node* mono) {
       rows_.push_back(PremiseRow(std::move(p)));
     }
   } else if (mono->kind == NodeKind::kMonomial) {
-    std::vector<int> factors;
+    Factors factors;
     for (const Node* f : mono->factors) factors.push_back(VariableOf(f));
     std::sort(factors.begin(), factors.end());
     v = MonomialOf(std::move(factors), /*make=*/true);

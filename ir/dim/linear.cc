@@ -7,16 +7,18 @@ namespace {
 
 constexpr size_t kRowLimit = 160;
 constexpr int kPointStrategies = 4;
-// Coefficients and constants stay below 2^110, so that sums of two don't overflow.
+// Constants stay below 2^110, so that sums of two don't overflow.
 constexpr Wide kMagnitudeLimit = Wide{1} << 110;
+constexpr int64_t kCoefficientLimit = int64_t{1} << 62;
 
 Wide Abs(Wide x) { return x < 0 ? -x : x; }
+bool FitsInt64(Wide x) { return x >= INT64_MIN && x <= INT64_MAX; }
 
 bool Mul(Wide a, Wide b, Wide* out) {
   return !__builtin_mul_overflow(a, b, out) && Abs(*out) < kMagnitudeLimit;
 }
 
-Wide CoefficientOf(const LinearTerms& terms, int variable) {
+int64_t CoefficientOf(const LinearTerms& terms, int variable) {
   for (const LinearTerm& t : terms) {
     if (t.variable == variable) return t.coef;
   }
@@ -25,17 +27,23 @@ Wide CoefficientOf(const LinearTerms& terms, int variable) {
 
 // f * x + g * y.
 bool Combine(const LinearRow& x, Wide f, const LinearRow& y, Wide g, LinearRow* out) {
-  out->terms.clear();
   Wide a = 0, b = 0;
   if (!Mul(x.constant, f, &a) || !Mul(y.constant, g, &b)) return false;
   out->constant = a + b;
-  return AddTerms(&out->terms, x.terms, f) && AddTerms(&out->terms, y.terms, g);
+  return dim::Combine(x.terms, f, y.terms, g, &out->terms);
+}
+
+int64_t Gcd(int64_t a, int64_t b) {
+  a = a < 0 ? -a : a;
+  b = b < 0 ? -b : b;
+  while (b != 0) a = std::exchange(b, a % b);
+  return a;
 }
 
 uint64_t DirectionOf(const LinearTerms& terms) {
   uint64_t h = 0;
   for (const LinearTerm& t : terms) {
-    Wide c = terms[0].coef < 0 ? -t.coef : t.coef;
+    const int64_t c = terms[0].coef < 0 ? -t.coef : t.coef;
     h = (h ^ static_cast<uint64_t>(t.variable) ^ (static_cast<uint64_t>(c) << 8)) *
         0x9e3779b97f4a7c15ull;
     h ^= h >> 29;
@@ -59,40 +67,32 @@ int SameDirection(const LinearTerms& x, const LinearTerms& y) {
 }  // namespace
 
 Wide FloorDivWide(Wide a, Wide b) {
+  // The usual case is small, and 64-bit division is several times faster.
+  if (FitsInt64(a) && FitsInt64(b)) {
+    const int64_t x = static_cast<int64_t>(a), y = static_cast<int64_t>(b), q = x / y;
+    return q * y > x ? q - 1 : q;
+  }
   Wide q = a / b;
   return q * b > a ? q - 1 : q;
 }
 
-Wide GcdWide(Wide a, Wide b) {
-  a = Abs(a);
-  b = Abs(b);
-  while (b != 0) {
-    // The usual case is small, and 64-bit division is several times faster.
-    if ((a >> 63) == 0 && (b >> 63) == 0) {
-      uint64_t x = static_cast<uint64_t>(a), y = static_cast<uint64_t>(b);
-      while (y != 0) x = std::exchange(y, x % y);
-      return static_cast<Wide>(x);
-    }
-    a = std::exchange(b, a % b);
+bool Combine(const LinearTerms& x, Wide f, const LinearTerms& y, Wide g, LinearTerms* out) {
+  if (!FitsInt64(f) || !FitsInt64(g)) return false;
+  absl::InlinedVector<LinearTerm, 16> sum(x.size() + y.size());
+  LinearTerm* next = sum.data();
+  const LinearTerm *a = x.data(), *a_end = a + x.size(), *b = y.data(), *b_end = b + y.size();
+  while (a != a_end || b != b_end) {
+    const bool has_a = b == b_end || (a != a_end && a->variable <= b->variable);
+    const bool has_b = a == a_end || (b != b_end && b->variable <= a->variable);
+    LinearTerm t{has_a ? a->variable : b->variable, 0};
+    int64_t other = 0;
+    if (has_a && __builtin_mul_overflow(a++->coef, static_cast<int64_t>(f), &t.coef)) return false;
+    if (has_b && __builtin_mul_overflow(b++->coef, static_cast<int64_t>(g), &other)) return false;
+    if (__builtin_add_overflow(t.coef, other, &t.coef)) return false;
+    if (t.coef >= kCoefficientLimit || t.coef <= -kCoefficientLimit) return false;
+    if (t.coef != 0) *next++ = t;
   }
-  return a;
-}
-
-bool AddTerms(LinearTerms* out, const LinearTerms& x, Wide k) {
-  LinearTerms sum;
-  size_t i = 0, j = 0;
-  while (i < out->size() || j < x.size()) {
-    if (j == x.size() || (i < out->size() && (*out)[i].variable < x[j].variable)) {
-      sum.push_back((*out)[i++]);
-      continue;
-    }
-    LinearTerm t = x[j];
-    if (!Mul(t.coef, k, &t.coef)) return false;
-    if (i < out->size() && (*out)[i].variable == t.variable) t.coef += (*out)[i++].coef;
-    if (t.coef != 0) sum.push_back(t);
-    ++j;
-  }
-  *out = std::move(sum);
+  out->assign(sum.data(), next);
   return true;
 }
 
@@ -105,6 +105,13 @@ int LinearSystem::Log(int first, Wide f, int second, Wide g, Wide divisor) {
 bool LinearSystem::Contradiction(int step) {
   contradiction_ = step;
   return false;
+}
+
+LinearSystem::Event& LinearSystem::Record(decltype(Event::kind) kind, int variable) {
+  Event& event = events_.emplace_back();
+  event.kind = kind;
+  event.variable = variable;
+  return event;
 }
 
 bool LinearSystem::Fail() {
@@ -120,15 +127,15 @@ bool LinearSystem::Normalize(LinearRow* row) {
     if (row->equal && row->constant > 0) return Contradiction(row->opposite);
     return true;
   }
-  Wide content = 0;
+  int64_t content = 0;
   for (const LinearTerm& t : row->terms) {
-    content = GcdWide(content, t.coef);
+    content = Gcd(content, t.coef);
     if (content == 1) return true;
   }
-  bool exact = row->constant % content == 0;
   for (LinearTerm& t : row->terms) t.coef /= content;
-  Wide constant = row->constant;
+  const Wide constant = row->constant;
   row->constant = FloorDivWide(constant, content);
+  const bool exact = row->constant * content == constant;
   row->step = Log(row->step, 1, -1, 0, content);
   if (!row->equal) return true;
   row->opposite = Log(row->opposite, 1, -1, 0, content);
@@ -138,39 +145,39 @@ bool LinearSystem::Normalize(LinearRow* row) {
 }
 
 // Adds an inequality or equality, unless a known one implies it. Two that meet become an equality.
-bool LinearSystem::Insert(LinearRow row) {
+bool LinearSystem::Insert(int index) {
+  LinearRow& row = At(index);
   if (!Normalize(&row)) return false;
   if (row.terms.empty()) return true;
   if (row.equal) {
-    equalities_.push_back(std::move(row));
+    equalities_.push_back(index);
     return true;
   }
   row.direction = DirectionOf(row.terms);
   for (size_t i = 0; i < rows_.size(); ++i) {
-    LinearRow& old = rows_[i];
+    const LinearRow& old = At(rows_[i]);
     if (old.direction != row.direction) continue;
-    int direction = SameDirection(old.terms, row.terms);
+    const int direction = SameDirection(old.terms, row.terms);
     if (direction == 0) continue;
     if (direction == 1) {
       if (row.constant >= old.constant) return true;
       // The tighter one takes its place, and may meet the opposite one further on.
-      old = std::move(rows_.back());
+      rows_[i--] = rows_.back();
       rows_.pop_back();
-      --i;
       continue;
     }
-    Wide room = old.constant + row.constant;
+    const Wide room = old.constant + row.constant;
     if (room < 0) return Contradiction(Log(old.step, 1, row.step, 1, 1));
     if (room > 0) continue;
     row.equal = true;
     row.opposite = old.step;
-    old = std::move(rows_.back());
+    rows_[i] = rows_.back();
     rows_.pop_back();
-    equalities_.push_back(std::move(row));
+    equalities_.push_back(index);
     return true;
   }
   if (rows_.size() >= kRowLimit) return Fail();
-  rows_.push_back(std::move(row));
+  rows_.push_back(index);
   return true;
 }
 
@@ -184,9 +191,10 @@ bool LinearSystem::ChangeVariable(LinearRow* equality) {
   LinearTerms change;
   for (const LinearTerm& t : equality->terms) {
     if (t.variable == pivot.variable) continue;
-    Wide magnitude = Abs(pivot.coef);
-    Wide q = FloorDivWide(2 * t.coef + magnitude, 2 * magnitude) * (pivot.coef < 0 ? -1 : 1);
-    if (q != 0) change.push_back({t.variable, q});
+    const Wide magnitude = Abs(pivot.coef);
+    const Wide q = FloorDivWide(Wide{2} * t.coef + magnitude, 2 * magnitude);
+    if (q == 0) continue;
+    change.push_back({t.variable, static_cast<int64_t>(pivot.coef < 0 ? -q : q)});
   }
   if (change.empty()) return Fail();
   auto apply = [&](LinearRow* row) {
@@ -197,14 +205,14 @@ bool LinearSystem::ChangeVariable(LinearRow* equality) {
     return fits;
   };
   bool ok = apply(equality);
-  for (LinearRow& row : rows_) ok = ok && apply(&row);
-  for (LinearRow& row : equalities_) ok = ok && apply(&row);
+  for (int row : rows_) ok = ok && apply(&At(row));
+  for (int row : equalities_) ok = ok && apply(&At(row));
   LinearTerms& form = forms_[static_cast<size_t>(pivot.variable)];
   for (const LinearTerm& t : change) {
     ok = ok && AddTerms(&form, forms_[static_cast<size_t>(t.variable)], t.coef);
   }
   if (!ok) return Fail();
-  events_.push_back({Event::kChanged, pivot.variable, {}, std::move(change), {}});
+  Record(Event::kChanged, pivot.variable).change = std::move(change);
   return true;
 }
 
@@ -215,7 +223,7 @@ LinearTerm LinearSystem::Pivot(const LinearRow& equality) const {
   for (const LinearTerm& t : equality.terms) {
     if (Abs(t.coef) != 1) continue;
     size_t uses = 0;
-    for (const LinearRow& row : rows_) uses += CoefficientOf(row.terms, t.variable) != 0 ? 1 : 0;
+    for (int row : rows_) uses += CoefficientOf(At(row).terms, t.variable) != 0 ? 1 : 0;
     if (best.coef != 0 && uses >= fewest) continue;
     best = t;
     fewest = uses;
@@ -223,51 +231,57 @@ LinearTerm LinearSystem::Pivot(const LinearRow& equality) const {
   return best;
 }
 
-bool LinearSystem::SubstituteBy(const LinearRow& equality) {
+bool LinearSystem::SubstituteBy(int index) {
+  const LinearRow equality = At(index);
   const LinearTerm pivot = Pivot(equality);
-  std::vector<LinearRow> changed;
-  for (std::vector<LinearRow>* rows : {&equalities_, &rows_}) {
-    auto speaks = std::stable_partition(rows->begin(), rows->end(), [&](const LinearRow& row) {
-      return CoefficientOf(row.terms, pivot.variable) == 0;
-    });
-    changed.insert(changed.end(), std::make_move_iterator(speaks),
-                   std::make_move_iterator(rows->end()));
-    rows->erase(speaks, rows->end());
+  Rows changed;
+  for (std::vector<int>* rows : {&equalities_, &rows_}) {
+    size_t kept = 0;
+    for (int row : *rows) {
+      if (CoefficientOf(At(row).terms, pivot.variable) == 0) {
+        (*rows)[kept++] = row;
+      } else {
+        changed.push_back(row);
+      }
+    }
+    rows->resize(kept);
   }
-  for (LinearRow& row : changed) {
+  for (int changing : changed) {
     if (steps_left_ <= 0) return Fail();
-    Wide c = CoefficientOf(row.terms, pivot.variable);
-    Wide m = pivot.coef == 1 ? -c : c;
+    LinearRow& row = At(changing);
+    const Wide c = CoefficientOf(row.terms, pivot.variable);
+    const Wide m = pivot.coef == 1 ? -c : c;
     Wide shift = 0;
     if (!Mul(equality.constant, m, &shift) || !AddTerms(&row.terms, equality.terms, m)) {
       return Fail();
     }
     row.constant += shift;
-    int same = m > 0 ? equality.step : equality.opposite;
-    int other = m > 0 ? equality.opposite : equality.step;
+    const int same = m > 0 ? equality.step : equality.opposite;
+    const int other = m > 0 ? equality.opposite : equality.step;
     row.step = Log(row.step, 1, same, Abs(m), 1);
     if (row.equal) row.opposite = Log(row.opposite, 1, other, Abs(m), 1);
-    if (!Insert(std::move(row))) return false;
+    if (!Insert(changing)) return false;
   }
-  events_.push_back({Event::kSubstituted, pivot.variable, {equality}, {}, {}});
+  Record(Event::kSubstituted, pivot.variable).rows.push_back(index);
   return true;
 }
 
 bool LinearSystem::EliminateEqualities() {
+  auto has_unit = [&](int row) {
+    const LinearTerms& terms = At(row).terms;
+    return std::any_of(terms.begin(), terms.end(),
+                       [](const LinearTerm& t) { return Abs(t.coef) == 1; });
+  };
   while (!equalities_.empty()) {
     // One with a coefficient of 1, if there is one.
-    auto has_unit = [](const LinearRow& row) {
-      return std::any_of(row.terms.begin(), row.terms.end(),
-                         [](const LinearTerm& t) { return Abs(t.coef) == 1; });
-    };
     auto it = std::find_if(equalities_.begin(), equalities_.end(), has_unit);
     if (it == equalities_.end()) it = equalities_.begin();
-    LinearRow equality = std::move(*it);
+    const int equality = *it;
     equalities_.erase(it);
-    if (!Normalize(&equality)) return false;
-    if (equality.terms.empty()) continue;
+    if (!Normalize(&At(equality))) return false;
+    if (At(equality).terms.empty()) continue;
     while (!has_unit(equality)) {
-      if (!ChangeVariable(&equality)) return false;
+      if (!ChangeVariable(&At(equality))) return false;
     }
     if (!SubstituteBy(equality)) return false;
   }
@@ -281,8 +295,8 @@ int LinearSystem::ChooseVariable() {
     bool above_unit = true, below_unit = true;
   };
   std::vector<Count> counts(static_cast<size_t>(num_variables_));
-  for (const LinearRow& row : rows_) {
-    for (const LinearTerm& t : row.terms) {
+  for (int row : rows_) {
+    for (const LinearTerm& t : At(row).terms) {
       Count& c = counts[static_cast<size_t>(t.variable)];
       ++(t.coef > 0 ? c.below : c.above);
       if (Abs(t.coef) != 1) (t.coef > 0 ? c.below_unit : c.above_unit) = false;
@@ -305,30 +319,33 @@ int LinearSystem::ChooseVariable() {
 }
 
 bool LinearSystem::Eliminate(int variable) {
-  std::vector<LinearRow> lower, upper, kept;
-  for (LinearRow& row : rows_) {
-    Wide c = CoefficientOf(row.terms, variable);
-    (c == 0 ? kept : c > 0 ? lower : upper).push_back(std::move(row));
-  }
-  rows_ = std::move(kept);
-  for (const LinearRow& low : lower) {
-    Wide a = CoefficientOf(low.terms, variable);
-    for (const LinearRow& high : upper) {
-      if (steps_left_ <= 0) return Fail();
-      Wide b = -CoefficientOf(high.terms, variable);
-      Wide g = GcdWide(a, b);
-      LinearRow next;
-      if (!Combine(low, b / g, high, a / g, &next)) return Fail();
-      if (next.terms.empty() && next.constant >= 0) continue;
-      next.step = Log(low.step, b / g, high.step, a / g, 1);
-      if (!Insert(std::move(next))) return false;
+  Rows lower, upper;
+  size_t kept = 0;
+  for (int row : rows_) {
+    const Wide c = CoefficientOf(At(row).terms, variable);
+    if (c == 0) {
+      rows_[kept++] = row;
+    } else {
+      (c > 0 ? lower : upper).push_back(row);
     }
   }
-  std::vector<LinearRow> all = std::move(lower);
-  all.insert(all.end(), std::make_move_iterator(upper.begin()),
-             std::make_move_iterator(upper.end()));
-  events_.push_back(
-      {Event::kEliminated, variable, std::move(all), {}, forms_[static_cast<size_t>(variable)]});
+  rows_.resize(kept);
+  for (int low : lower) {
+    const int64_t a = CoefficientOf(At(low).terms, variable);
+    for (int high : upper) {
+      if (steps_left_ <= 0) return Fail();
+      const int64_t b = -CoefficientOf(At(high).terms, variable), g = Gcd(a, b);
+      LinearRow& next = pool_.emplace_back();
+      if (!Combine(At(low), b / g, At(high), a / g, &next)) return Fail();
+      if (next.terms.empty() && next.constant >= 0) continue;
+      next.step = Log(At(low).step, b / g, At(high).step, a / g, 1);
+      if (!Insert(static_cast<int>(pool_.size()) - 1)) return false;
+    }
+  }
+  lower.insert(lower.end(), upper.begin(), upper.end());
+  Event& event = Record(Event::kEliminated, variable);
+  event.rows = std::move(lower);
+  event.form = forms_[static_cast<size_t>(variable)];
   return true;
 }
 
@@ -360,7 +377,8 @@ bool LinearSystem::PointFromEvents(int strategy) {
     }
     bool has_low = false, has_high = false;
     Wide low = 0, high = 0;
-    for (const LinearRow& row : e.rows) {
+    for (int index : e.rows) {
+      const LinearRow& row = At(index);
       Wide rest = 0, c = CoefficientOf(row.terms, e.variable);
       if (!rest_of(row, e.variable, &rest)) return Fail();
       if (e.kind == Event::kSubstituted) {
@@ -403,11 +421,10 @@ LinearSystem::Outcome LinearSystem::Finish() {
 LinearSystem::Outcome LinearSystem::Solve(const std::vector<LinearRow>& rows) {
   forms_.resize(static_cast<size_t>(num_variables_));
   for (int v = 0; v < num_variables_; ++v) forms_[static_cast<size_t>(v)] = {{v, 1}};
-  rows_.clear();
-  equalities_.clear();
-  events_.clear();
+  pool_.reserve(3 * rows.size());
+  pool_ = rows;
   bool ok = true;
-  for (size_t i = 0; ok && i < rows.size(); ++i) ok = Insert(rows[i]);
+  for (size_t i = 0; ok && i < rows.size(); ++i) ok = Insert(static_cast<int>(i));
   ok = ok && EliminateEqualities();
   while (ok) {
     int variable = ChooseVariable();

@@ -6,7 +6,7 @@
 // inequalities by Fourier-Motzkin elimination in which every result is divided by the common factor
 // of its coefficients and its constant rounded down (W. Pugh, "The Omega test", 1991). Where a
 // point of the rationals has no integer beside it, the caller is asked to split. Arithmetic is
-// checked 128-bit; an overflow, or too many steps, gives up.
+// checked (64-bit coefficients, 128-bit constants); an overflow, or too many steps, gives up.
 //
 // Every inequality that is derived is (f * first + g * second) / divisor of two earlier ones with
 // f, g >= 0 and the constant rounded down: the log of these steps is the proof.
@@ -22,7 +22,7 @@ using Wide = __int128;
 
 struct LinearTerm {
   int variable = 0;
-  Wide coef = 0;
+  int64_t coef = 0;  // below 2^62 in magnitude
 };
 using LinearTerms = absl::InlinedVector<LinearTerm, 4>;  // by variable, without zeros
 
@@ -47,9 +47,12 @@ struct DerivationStep {
 using Derivation = std::vector<DerivationStep>;
 
 Wide FloorDivWide(Wide a, Wide b);  // b >= 1
-Wide GcdWide(Wide a, Wide b);
+// *out = f * x + g * y; false on overflow. `out` may be x or y.
+bool Combine(const LinearTerms& x, Wide f, const LinearTerms& y, Wide g, LinearTerms* out);
 // *out += k * x; false on overflow.
-bool AddTerms(LinearTerms* out, const LinearTerms& x, Wide k);
+inline bool AddTerms(LinearTerms* out, const LinearTerms& x, Wide k) {
+  return Combine(*out, 1, x, k, out);
+}
 
 class LinearSystem {
  public:
@@ -71,23 +74,28 @@ class LinearSystem {
   Wide split_bound() const { return split_bound_; }
 
  private:
+  using Rows = absl::InlinedVector<int, 8>;  // by index into pool_
+
   // What happened to a variable, for the way back to a point.
   struct Event {
-    enum Kind : uint8_t { kSubstituted, kEliminated, kChanged } kind;
-    int variable;
-    std::vector<LinearRow> rows;  // those with the variable
-    LinearTerms change;           // kChanged: the new variable is the old one plus these
-    LinearTerms form;             // the variable in terms of the original ones
+    enum Kind : uint8_t { kSubstituted, kEliminated, kChanged } kind = kSubstituted;
+    int variable = 0;
+    Rows rows;           // those with the variable
+    LinearTerms change;  // kChanged: the new variable is the old one plus these
+    LinearTerms form;    // the variable in terms of the original ones
   };
 
-  bool Insert(LinearRow row);
+  LinearRow& At(int row) { return pool_[static_cast<size_t>(row)]; }
+  const LinearRow& At(int row) const { return pool_[static_cast<size_t>(row)]; }
+  bool Insert(int row);
   bool Normalize(LinearRow* row);
   int Log(int first, Wide f, int second, Wide g, Wide divisor);
   bool Contradiction(int step);
   bool Fail();
+  Event& Record(decltype(Event::kind) kind, int variable);
   bool EliminateEqualities();
   LinearTerm Pivot(const LinearRow& equality) const;
-  bool SubstituteBy(const LinearRow& equality);
+  bool SubstituteBy(int equality);
   bool ChangeVariable(LinearRow* equality);
   int ChooseVariable();
   bool Eliminate(int variable);
@@ -97,7 +105,8 @@ class LinearSystem {
   int num_variables_;
   Derivation& log_;
   int& steps_left_;
-  std::vector<LinearRow> rows_, equalities_;
+  std::vector<LinearRow> pool_;         // all rows that were made
+  std::vector<int> rows_, equalities_;  // those that count
   std::vector<LinearTerms> forms_;
   std::vector<Event> events_;
   bool gave_up_ = false;

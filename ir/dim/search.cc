@@ -9,8 +9,9 @@ namespace lathe::dim {
 namespace {
 
 constexpr int64_t kEnumerationLimit = 4096;
+constexpr int kExhaustiveSteps = 2 * static_cast<int>(kEnumerationLimit);
 constexpr int kModelSteps = 400;
-constexpr int kWitnessSteps = 200;
+constexpr int kWitnessSteps = 25;
 constexpr int kWitnessStrategies = 3;
 
 uint64_t Hash(uint64_t a, uint64_t b) {
@@ -302,11 +303,30 @@ bool ModelFinder::MakeModel(int strategy, const Values* fallback, Values* values
     }
     walk.steps = kModelSteps;
     if (Enumerate(&walk, [] { return true; })) continue;
-    if (fallback == nullptr) return false;
+    if (fallback == nullptr) {
+      if (!DomainProduct(walk.order, kEnumerationLimit)) return false;
+      walk.exhaustive = true;
+      walk.steps = kExhaustiveSteps;
+      walk.cut = false;
+      const bool found = Enumerate(&walk, [] { return true; });
+      walk.exhaustive = false;
+      if (found) continue;
+      if (!walk.cut) contradiction_ = ClaimsOf(walk.symbols);
+      return false;
+    }
     for (SymbolId x : walk.symbols) walk.values[x] = (*fallback)[x];
   }
   *values = std::move(walk.values);
   return true;
+}
+
+Why ModelFinder::ClaimsOf(const std::vector<SymbolId>& symbols) const {
+  Why ids;
+  for (SymbolId s : symbols) {
+    if (s >= claims_of_.size()) continue;
+    for (size_t i : claims_of_[s]) ids.push_back(theory_.ids()[i]);
+  }
+  return ids;
 }
 
 const Values* ModelFinder::Model(int index, int num_symbols) {
@@ -350,7 +370,7 @@ ModelFinder::Outcome ModelFinder::Break(const Claim& claim, int num_symbols, boo
   bool witness = covers_all || base != nullptr;  // else the other symbols have no model
   if (exhaustive && DomainProduct(walk.order, kEnumerationLimit)) {
     walk.exhaustive = true;
-    walk.steps = 2 * static_cast<int>(kEnumerationLimit);
+    walk.steps = kExhaustiveSteps;
     bool undefined = false;
     bool broken = Enumerate(&walk, [&] {
       Truth t = TryEvaluate(claim, walk.values);
@@ -362,13 +382,10 @@ ModelFinder::Outcome ModelFinder::Break(const Claim& claim, int num_symbols, boo
       return witness ? Outcome::kFound : Outcome::kGaveUp;
     }
     if (walk.cut || undefined) return Outcome::kGaveUp;
-    for (SymbolId s : walk.symbols) {
-      if (s >= claims_of_.size()) continue;
-      for (size_t i : claims_of_[s]) why->push_back(theory_.ids()[i]);
-    }
+    *why = ClaimsOf(walk.symbols);
     return Outcome::kNone;
   }
-  if (!witness) return Outcome::kGaveUp;
+  if (base == nullptr) return Outcome::kGaveUp;  // nor would it find one that breaks the claim
   Claim negated = Not(claim);
   struct Check goal;
   if (claim.relation != Relation::kIn) {
@@ -400,7 +417,7 @@ std::vector<int64_t> ModelFinder::ValuesOf(Dim d, Why* why) {
   }
   if (!DomainProduct(walk.order, kEnumerationLimit)) return {};
   walk.exhaustive = true;
-  walk.steps = 2 * static_cast<int>(kEnumerationLimit);
+  walk.steps = kExhaustiveSteps;
   walk.values.assign(walk.symbols.empty() ? 0 : walk.symbols.back() + 1, 0);
   std::vector<int64_t> found;
   bool undefined = false;
@@ -412,10 +429,7 @@ std::vector<int64_t> ModelFinder::ValuesOf(Dim d, Why* why) {
     return undefined || found.size() > kSetLimit;
   });
   if (walk.cut || undefined || found.size() > kSetLimit) return {};
-  for (SymbolId s : walk.symbols) {
-    if (why == nullptr || s >= claims_of_.size()) continue;
-    for (size_t i : claims_of_[s]) why->push_back(theory_.ids()[i]);
-  }
+  if (why != nullptr) *why = ClaimsOf(walk.symbols);
   return found;
 }
 

@@ -19,6 +19,9 @@ class ModelFinder {
   // One of kModels models, made when first asked for, with a value for `num_symbols` symbols; null
   // if none was found. Which one it is doesn't depend on what else was asked.
   const Values* Model(int index, int num_symbols);
+  // After Model(0) found none: the claims that can't hold together, as trying all values of a small
+  // domain has shown. Empty if that isn't known.
+  const Why& Contradiction() const { return contradiction_; }
 
   enum class Outcome : uint8_t { kFound, kNone, kGaveUp };
 
@@ -53,6 +56,7 @@ class ModelFinder {
   template <typename Leaf>
   bool Enumerate(Walk* walk, Leaf leaf) const;
   bool MakeModel(int strategy, const Values* fallback, Values* values);
+  Why ClaimsOf(const std::vector<SymbolId>& symbols) const;
 
   const Theory& theory_;
   std::vector<SymbolId> parent_;
@@ -64,6 +68,7 @@ class ModelFinder {
     bool tried = false, found = false;
     Values values;
   } models_[kModels];
+  Why contradiction_;
 };
 
 }  // namespace lathe::dim
