@@ -218,10 +218,13 @@ absl::Status Frame::Load(const Stmt& s, uint64_t* out) {
 }
 
 absl::Status Frame::Gather(const Stmt& s, uint64_t* out) {
+  const bool narrow = types_[s.args[0]].dtype == DType::kI32;
   for (int lane = 0; lane < s.type.lanes; ++lane) {
     out[lane] = s.imm;
     if (Masked(s, lane)) continue;
-    const int64_t index = static_cast<int64_t>(reg(s.args[0])[lane]);
+    const uint64_t bits = reg(s.args[0])[lane];
+    const int64_t index =
+        narrow ? static_cast<int32_t>(static_cast<uint32_t>(bits)) : static_cast<int64_t>(bits);
     absl::StatusOr<std::byte*> at = Address(s, index, lane);
     if (!at.ok()) return at.status();
     out[lane] = ReadElement(*at, s.type.dtype);

@@ -87,7 +87,7 @@ enum class KOp : uint8_t {
   // memory and variables
   kLoad,    // buffer[index + lane * stride]; with a mask: imm where it is false, memory untouched.
             // An i32 scalar of a buffer of bytes: the four from index on, the first one lowest
-  kGather,  // buffer[args[0]] with args[0] i64 lanes; same mask rule
+  kGather,  // buffer[args[0]] with args[0] i64 or i32 lanes; same mask rule
   kGetVar,  // imm: the variable
 };
 const char* Name(KOp op);

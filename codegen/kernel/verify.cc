@@ -251,7 +251,7 @@ void Verifier::Operands(const Stmt& s) {
   }
   if (Between(op, KOp::kEq, KOp::kGe))
     return Require(t == KType{DType::kBool, a.lanes}, 2, operand);
-  if (op == KOp::kGather) return Require(a == KType{DType::kI64, t.lanes}, 2, operand);
+  if (op == KOp::kGather) return Require(IsIndex(a.dtype) && a.lanes == t.lanes, 2, operand);
   Require(a == t, 2, operand);
 }
 

@@ -10,6 +10,16 @@ using llvm::Value;
 
 namespace {
 
+// x / y truncated; no machine divides lanes of integers, so i32 lanes take the way over f64: a
+// quotient that isn't whole is at least 1 / y away from one, further than f64 rounds.
+Value* EmitSignedQuotient(Builder& b, Value* x, Value* y) {
+  const bool over_f64 = x->getType()->isVectorTy() && x->getType()->getScalarSizeInBits() == 32 &&
+                        !llvm::isa<llvm::Constant>(y);
+  if (!over_f64) return b.CreateSDiv(x, y);
+  llvm::Type* f64 = x->getType()->getWithNewType(b.getDoubleTy());
+  return b.CreateFPToSI(b.CreateFDiv(b.CreateSIToFP(x, f64), b.CreateSIToFP(y, f64)), x->getType());
+}
+
 // A quotient by 0 is 0, a remainder by 0 too: x % 1.
 Value* EmitUnsignedDivision(Builder& b, KOp op, Value* x, Value* y) {
   Value* zero = llvm::ConstantInt::get(x->getType(), 0);
@@ -32,11 +42,11 @@ Value* EmitIntDivision(Builder& b, KOp op, bool is_signed, Value* x, Value* y) {
   Value* overflows = b.CreateAnd(b.CreateICmpEQ(x, least),
                                  b.CreateICmpEQ(y, llvm::Constant::getAllOnesValue(type)));
   Value* safe = b.CreateSelect(b.CreateOr(by_zero, overflows), one, y);
+  Value* quotient = EmitSignedQuotient(b, x, safe);
+  if (op == KOp::kDiv) return b.CreateSelect(by_zero, zero, quotient);
   // x % 1 is 0, which is what a remainder by 0 and min % -1 are.
-  if (op == KOp::kRem) return b.CreateSRem(x, safe);
-  if (op == KOp::kDiv) return b.CreateSelect(by_zero, zero, b.CreateSDiv(x, safe));
-  Value* quotient = b.CreateSDiv(x, safe);
   Value* remainder = b.CreateSub(x, b.CreateMul(quotient, safe));
+  if (op == KOp::kRem) return remainder;
   Value* inexact = b.CreateICmpNE(remainder, zero);
   Value* signs_differ = b.CreateICmpSLT(b.CreateXor(remainder, safe), zero);
   Value* adjust = b.CreateAnd(inexact, signs_differ);

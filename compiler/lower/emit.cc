@@ -82,7 +82,13 @@ Reg ElementEmitter::Compute(ValueId v, const Coords& coords) {
         base = graph().node(base).operands[0];
       if (scope_.plan().IsBuffer(base))
         return LoadAt(scope_.Input(base), FlatIndex(scope_.MapShape(n.type.shape), coords));
-      return Emit(n.operands[0], OperandCoords(graph(), v, coords, scope_.map(), scope_.joins()));
+      const Coords inner = OperandCoords(graph(), v, coords, scope_.map(), scope_.joins());
+      const bool outer = narrow_;
+      // What is divided here is a position in this shape.
+      narrow_ = narrow_ && (!Varies(inner) || scope_.FitsI32(n.type.shape));
+      const Reg r = Emit(n.operands[0], inner);
+      narrow_ = outer;
+      return r;
     }
     case Op::k_broadcast:
     case Op::k_permute:
@@ -160,7 +166,8 @@ Reg ElementEmitter::LoadAt(int buffer, Dim flat) {
   Dim stride, rest;
   if (dim::SplitAffine(flat, axis_.symbol, &stride, &rest))
     return b().Load(buffer, flat, axis_.lanes, stride, mask);
-  return b().Gather(buffer, DimValue(flat), mask);
+  const bool narrow = narrow_ && scope_.FitsI32(buffer);
+  return b().Gather(buffer, DimValue(flat, narrow ? i32 : i64), mask);
 }
 
 void ElementEmitter::StoreAt(int buffer, Dim flat, Reg value) {
@@ -173,18 +180,19 @@ void ElementEmitter::StoreAt(int buffer, Dim flat, Reg value) {
   b().Store(buffer, flat, b().Splat(value, axis_.lanes), stride, axis_.mask);
 }
 
-Reg ElementEmitter::DimValue(Dim d) {
-  if (!Varies(d)) return b().Index(d);
-  const Reg lane = b().Lane({i64, axis_.lanes});
+Reg ElementEmitter::DimValue(Dim d, DType type) {
+  if (!Varies(d)) return b().Cast(b().Index(d), type);
+  const Reg lane = b().Lane({type, axis_.lanes});
   Dim stride, rest;
   if (dim::SplitAffine(d, axis_.symbol, &stride, &rest)) {
-    const Reg steps = stride == Dim(1) ? lane : b().Bin(KOp::kMul, lane, b().Index(stride));
-    return b().Bin(KOp::kAdd, b().Index(d), steps);
+    const Reg steps =
+        stride == Dim(1) ? lane : b().Bin(KOp::kMul, lane, b().Cast(b().Index(stride), type));
+    return b().Bin(KOp::kAdd, b().Cast(b().Index(d), type), steps);
   }
   const dim::Expr e = dim::Decompose(d);
-  Reg r = DimValue(e.operands[0]);
+  Reg r = DimValue(e.operands[0], type);
   for (size_t i = 1; i < e.operands.size(); ++i) {
-    const Reg s = DimValue(e.operands[i]);
+    const Reg s = DimValue(e.operands[i], type);
     switch (e.kind) {
       case dim::ExprKind::kAdd:
         r = b().Bin(KOp::kAdd, r, s);

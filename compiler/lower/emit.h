@@ -45,8 +45,9 @@ class ElementEmitter {
   kernel::Reg LoadAt(int buffer, Dim flat);
   // Stores lanes at `flat`, masked; a scalar is splat.
   void StoreAt(int buffer, Dim flat, kernel::Reg value);
-  // The value of a Dim along the lanes (i64); scalar if it doesn't depend on the vector symbol.
-  kernel::Reg DimValue(Dim d);
+  // The value of a Dim along the lanes; scalar if it doesn't depend on the vector symbol. i32 is
+  // right where all that is divided, and the value itself, fit it: sums and products wrap.
+  kernel::Reg DimValue(Dim d, DType type = DType::kI64);
   // Attention's score of the query at `coords` and a key as the mask and causality leave it: -inf
   // if the key is hidden.
   kernel::Reg VisibleScore(const ir::Node& attention, const Coords& coords, Dim key,
@@ -108,6 +109,8 @@ class ElementEmitter {
   // A predicate from pad or concat around the current value: loads must not touch memory where it
   // is false. Vector or scalar bool; kNoReg: none.
   kernel::Reg predicate_ = kernel::kNoReg;
+  // Whether i32 holds the positions in all reshapes between the group's result and here.
+  bool narrow_ = true;
   std::vector<BlockScope> blocks_;
 };
 

@@ -99,6 +99,19 @@ int KernelScope::Scratch(const std::string& name, DType dtype, Dim elements, Dim
   return Add(name, dtype, BufferKind::kWorkerScratch, elements, arg);
 }
 
+bool KernelScope::FitsI32(const Shape& graph_shape) {
+  const Dim volume = Volume(graph_shape);
+  if (volume.is_constant()) return volume.constant() <= INT32_MAX;
+  const auto [it, is_new] = fits_i32_.try_emplace(volume, false);
+  if (is_new) it->second = query_.Ask(volume <= Dim(INT32_MAX));
+  return it->second;
+}
+
+bool KernelScope::FitsI32(int buffer) {
+  const KernelArg& arg = args_[static_cast<size_t>(buffer)];
+  return arg.kind == KernelArg::kValue && FitsI32(graph_.type(arg.value).shape);
+}
+
 LoweredKernel KernelScope::Finish(Dim tasks, Dim kernel_tasks, Dim work, std::string schedule) {
   builder_.Tasks(kernel_tasks);
   LoweredKernel lowered;

@@ -105,11 +105,10 @@ TEST_P(MemoryTest, Strided) {
   }
 }
 
-TEST_P(MemoryTest, Gathered) {
-  const auto [t, lanes] = GetParam();
+void CheckGather(DType t, int lanes, DType index_type) {
   KernelBuilder b("gather");
   const Dim n = b.Size("n"), active = b.Size("active");
-  const int i = b.Buffer("i", DType::kI64, BufferKind::kInput, lanes);
+  const int i = b.Buffer("i", index_type, BufferKind::kInput, lanes);
   const int x = b.Buffer("x", t, BufferKind::kInput, n);
   const int y = b.Buffer("y", t, BufferKind::kOutput, lanes);
   const Reg index = b.Load(i, 0, lanes);
@@ -120,13 +119,18 @@ TEST_P(MemoryTest, Gathered) {
     const int64_t extent = count == 0 ? 0 : 17;
     std::vector<uint64_t> indices;
     for (int l = 0; l < lanes; ++l) {
-      const int64_t far = int64_t{1} << 60;
+      const int64_t far = index_type == i64 ? int64_t{1} << 60 : int64_t{1} << 30;
       indices.push_back(static_cast<uint64_t>(l < count ? (l * 7 + 3) % 17 : far));
     }
-    agreement.Check({TestBuffer::OfBits(DType::kI64, indices), Numbers(t, extent),
+    agreement.Check({TestBuffer::OfBits(index_type, indices), Numbers(t, extent),
                      TestBuffer::Canaries(t, lanes)},
                     {extent, count}, 1, absl::StrCat(count, " lanes"));
   }
+}
+
+TEST_P(MemoryTest, Gathered) {
+  const auto [t, lanes] = GetParam();
+  for (const DType index_type : {i64, i32}) CheckGather(t, lanes, index_type);
 }
 
 INSTANTIATE_TEST_SUITE_P(

@@ -182,6 +182,42 @@ TEST(Dot4, BitsOfTheEvaluatorOnEveryTarget) {
   }
 }
 
+// Quotients that are whole or next to it, over the whole range: what a detour over floats would
+// get wrong first.
+TEST(Division, OfLanesNextToWholeQuotients) {
+  KernelBuilder b("division");
+  const Dim n = b.Size("n");
+  const int x = b.Buffer("x", i32, BufferKind::kInput, n);
+  const int y = b.Buffer("y", i32, BufferKind::kInput, n);
+  const Dim at = b.task() * 32;
+  b.Tasks(FloorDiv(n, 32));
+  const Reg vx = b.Load(x, at, 32), vy = b.Load(y, at, 32);
+  std::vector<TestBuffer> buffers(2);
+  constexpr int64_t kCount = 32 * 4096;
+  for (KOp op : {KOp::kDiv, KOp::kRem, KOp::kFloorDiv, KOp::kMod}) {
+    b.Store(b.Buffer(kernel::Name(op), i32, BufferKind::kOutput, n), at, b.Bin(op, vx, vy));
+    buffers.push_back(TestBuffer::Canaries(i32, kCount));
+  }
+  std::vector<uint64_t> dividends, divisors;
+  uint64_t seed = 11;
+  const auto next = [&] {
+    return (seed = seed * 6364136223846793005u + 1442695040888963407u) >> 32;
+  };
+  for (int64_t i = 0; i < kCount; ++i) {
+    const int64_t divisor = static_cast<int32_t>(next()) >> (next() % 32);
+    const int64_t most = divisor == 0 ? 1 : INT32_MAX / std::max<int64_t>(std::abs(divisor), 1);
+    const int64_t quotient = static_cast<int64_t>(next() % static_cast<uint64_t>(most + 1));
+    const int64_t sign = next() % 2 == 0 ? 1 : -1, off = static_cast<int64_t>(next() % 3) - 1;
+    dividends.push_back(static_cast<uint32_t>(sign * quotient * divisor + off));
+    divisors.push_back(static_cast<uint32_t>(divisor));
+  }
+  buffers[0] = TestBuffer::OfBits(i32, dividends);
+  buffers[1] = TestBuffer::OfBits(i32, divisors);
+  std::vector<LlvmCompiler*> compilers = Compilers();
+  compilers.push_back(&Sse2Compiler());
+  Agreement(b.Finish(), compilers).Check(buffers, {kCount}, kCount / 32, "division");
+}
+
 // All f16 and bf16 to f32 and back, and f32 between them and their neighbours.
 TEST(NarrowFloats, EveryValueConvertsBothWays) {
   for (DType t : {f16, bf16}) {
