@@ -101,6 +101,10 @@ def measure(name, contestants, options):
         load = process.request("load", model=model, threads=options.threads)
         call = process.request("first_call", inputs=str(folder / f"{cases[0]}.in.npz"))
         first[who] = {**load, "first_call_s": call["time_s"]}
+    # Versions are still compiled beside the first calls; what is compared is the steady state.
+    for case in cases:
+        running["lathe"].request("first_call", inputs=str(folder / f"{case}.in.npz"))
+    running["lathe"].request("settle")
     for case in cases:
         for _ in range(options.rounds):
             for who, process in running.items():

@@ -56,10 +56,11 @@ TEST_F(ContestantTest, LoadsCallsAndTimes) {
              {{"op", "first_call"}, {"case", b}},
              {{"op", "first_call"}, {"case", a}},
              {{"op", "time"}, {"case", a}, {"min_s", 0}, {"reps", 3}},
+             {{"op", "settle"}},
              {{"op", "outputs"}, {"case", b}, {"path", base_ + ".npz"}},
              {{"op", "counters"}},
              {{"op", "rss"}}});
-  ASSERT_EQ(replies.size(), 9u);
+  ASSERT_EQ(replies.size(), 10u);
   for (const Json& r : replies) EXPECT_FALSE(r.contains("error")) << r;
   EXPECT_EQ(replies[0].at("name"), "lathe");
   EXPECT_NEAR(replies[1].at("time_s"),
@@ -68,7 +69,7 @@ TEST_F(ContestantTest, LoadsCallsAndTimes) {
               1e-6);
   EXPECT_TRUE(replies[2].at("novel") && replies[3].at("novel") && !replies[4].at("novel"));
   EXPECT_EQ(replies[5].at("times_s").size(), 3u);
-  EXPECT_EQ(replies[7].at("compiles_in_calls"), 0);
+  EXPECT_EQ(replies[8].at("compiles_in_calls"), 0);
   const absl::StatusOr<io::Arrays> arrays = io::ReadNpz(base_ + ".npz");
   ASSERT_TRUE(arrays.ok()) << arrays.status();
   EXPECT_EQ(arrays->at("y").shape(), (std::vector<int64_t>{5, 3}));
@@ -98,7 +99,7 @@ TEST_F(ContestantTest, WhatFailsIsSaidAndTheNextRequestServed) {
                                            {{"op", "first_call"}, {"case", {{"n", 2}}}},
                                            {{"op", "quit"}},
                                            {{"op", "describe"}}});
-  ASSERT_EQ(replies.size(), 9u);
+  ASSERT_EQ(replies.size(), 10u);
   for (size_t i : {0, 1, 2, 3, 4, 6, 7}) EXPECT_TRUE(replies[i].contains("error")) << i;
   EXPECT_FALSE(replies[8].contains("error")) << replies[8];
 }
