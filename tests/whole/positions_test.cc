@@ -60,9 +60,10 @@ TEST(Positions, AreWideWhereNothingBoundsThem) {
 // What is read may be small while a reshape on the way isn't.
 TEST(Positions, FollowTheLargestReshapeOnTheWay) {
   const char* body =
-      "x: f32[w, h]\n"
+      "x: f32[w, h]\ns: f32[b]\n"
       "big = broadcast(reshape(x, [h, w]), shape=[b, h, w], axes=[1, 2])\n"
-      "output y = permute(reshape(permute(big, axes=[2, 0, 1]), [h, w, b]), axes=[1, 2, 0])\n";
+      "mixed = reshape(permute(big, axes=[2, 0, 1]), [h, w, b])\n"
+      "output y = permute(mixed, axes=[2, 0, 1]) + broadcast(s, shape=[b, h, w], axes=[0])\n";
   for (const auto& [dims, type] :
        {std::pair("b in 1..1073741824, h in 1..40, w in 1..40", "i64x32"),
         std::pair("b in 1..1024, h in 1..40, w in 1..40", "i32x32")}) {
