@@ -299,7 +299,8 @@ int ProofByRefutation(const FactSet& facts, const std::vector<FactId>& ids, cons
   Claim sorted = claim;
   std::sort(sorted.set.begin(), sorted.set.end());
   decider.Deny(sorted);
-  for (FactId id : ids) decider.Assume(id, facts.facts()[static_cast<size_t>(id)].claim);
+  for (FactId id : ids)
+    decider.Assume(id, ToConstraint(facts.facts()[static_cast<size_t>(id)].claim));
   std::vector<int64_t> values(static_cast<size_t>(facts.context()->num_symbols()), 0);
   auto accept = [](const std::vector<int64_t>&) { return false; };
   if (decider.Run(&values, accept) != Decider::Outcome::kRefuted) return -1;

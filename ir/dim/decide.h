@@ -71,7 +71,7 @@ struct Refutation {
 };
 
 // Effort for one question. More of it decides little more: 20 times the steps and 5 times the nodes
-// decide 1 % more of the random questions of bench_dim, at 6 times the 99th percentile.
+// decide 2 % more of the random questions of bench_dim, at 4 times the 99th percentile.
 struct DecideLimits {
   int steps = 70;
   int nodes = 3;
@@ -84,7 +84,7 @@ class Decider {
   Decider(const Theory& theory, DecideLimits limits) : theory_(theory), limits_(limits) {}
 
   // A claim that holds: id >= 0.
-  void Assume(FactId id, const Claim& claim);
+  void Assume(FactId id, const Constraint& claim);
   // The claim that shall be refuted; once.
   void Deny(const Claim& claim);
 

@@ -89,13 +89,13 @@ Decision Decide(const Theory& theory, const Claim& claim, bool deny, int num_sym
     if (deny) {
       decider.Deny(claim);
     } else {
-      decider.Assume(-1, claim);
+      decider.Assume(-1, ToConstraint(claim));
     }
     for (int i : near.claims()) {
       size_t index = static_cast<size_t>(i);
       FactId id = theory.ids()[index];
       if (only != nullptr && !std::binary_search(only->begin(), only->end(), id)) continue;
-      decider.Assume(id, theory.claims()[index]);
+      decider.Assume(id, theory.claim_constraints()[index]);
     }
     Decider::Outcome outcome = decider.Run(&decision.values, accept);
     if (outcome != Decider::Outcome::kRefuted) return outcome;

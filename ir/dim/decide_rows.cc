@@ -220,9 +220,8 @@ void Decider::AddConstraint(int index, const Constraint& c) {
   rows_.push_back(PremiseRow(std::move(high)));
 }
 
-void Decider::Assume(FactId id, const Claim& claim) {
-  Constraint c = ToConstraint(claim);
-  if (c.e.ok()) AddConstraint(id, c);
+void Decider::Assume(FactId id, const Constraint& claim) {
+  if (claim.e.ok()) AddConstraint(id, claim);
 }
 
 void Decider::Deny(const Claim& claim) {

@@ -73,10 +73,11 @@ std::string Hint(const Theory& theory, const Claim& claim) {
 FactId Literal(const Theory& theory, const Constraint& c) {
   if (!c.e.ok() || c.sense == Sense::kIn || c.e.is_constant()) return -1;
   FactId found = -1;
+  const Dim negated = c.sense == Sense::kGe ? c.e : -c.e;
   theory.ForEachClaim(FreeSymbols(c.e).back(), [&](int i) {
-    Constraint other = ToConstraint(theory.claims()[static_cast<size_t>(i)]);
+    const Constraint& other = theory.claim_constraints()[static_cast<size_t>(i)];
     if (other.sense != c.sense || other.sense == Sense::kIn) return true;
-    bool same = other.e == c.e || (c.sense != Sense::kGe && other.e == -c.e);
+    bool same = other.e == c.e || other.e == negated;
     if (same) found = theory.ids()[static_cast<size_t>(i)];
     return !same;
   });

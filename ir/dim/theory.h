@@ -91,6 +91,8 @@ class Theory {
   const std::vector<Constraint>& constraints() const { return constraints_; }
   const std::vector<Claim>& claims() const { return claims_; }  // as added
   const std::vector<FactId>& ids() const { return ids_; }       // of the claims
+  // The claims as constraints, one each.
+  const std::vector<Constraint>& claim_constraints() const { return base_; }
   const std::vector<Linear>& linears() const { return linears_; }
   // Calls `f(linear)` for known sums with the mono until it returns false; not for all of very
   // many.
