@@ -299,7 +299,9 @@ void KernelBuilder::For(const std::string& name, Dim begin, Dim end, int64_t ste
   s.end = end;
   s.step = step;
   OpenBlock(&s.body);
+  loops_.push_back({variable, begin, end});
   body(variable);
+  loops_.pop_back();
   CloseBlock();
   block().push_back(std::move(s));
 }

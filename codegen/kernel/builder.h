@@ -28,6 +28,7 @@ class KernelBuilder {
 
   dim::DimContext* dims() const { return kernel_->dims.get(); }
   Dim Size(const std::string& name);  // a new size parameter
+  const std::vector<Dim>& sizes() const { return kernel_->sizes; }
   int Buffer(const std::string& name, DType dtype, BufferKind kind, Dim elements,
              int alignment = 0);
   int Table(const std::string& name, DType dtype, std::vector<uint64_t> bits);
@@ -69,6 +70,11 @@ class KernelBuilder {
   void If(const Claim& c, const std::function<void()>& then,
           const std::function<void()>& other = {});
   Dim Bind(const std::string& name, Reg value);
+  struct Loop {
+    Dim variable, begin, end;
+  };
+  // The loops around what is written now, outermost first.
+  const std::vector<Loop>& loops() const { return loops_; }
   void Call(std::shared_ptr<const Kernel> callee, std::vector<CallArgs::BufferArg> buffers,
             std::vector<Dim> sizes);
   void Fail(const std::string& text, Reg value, Dim position, Dim bound);
@@ -93,6 +99,7 @@ class KernelBuilder {
   std::vector<std::vector<Stmt>*> blocks_;                 // open blocks, innermost last
   std::vector<absl::flat_hash_map<LeafKey, Reg>> leaves_;  // per open block: leaves to reuse
   std::vector<KType> types_, var_types_;
+  std::vector<Loop> loops_;
 };
 
 }  // namespace lathe::kernel

@@ -15,7 +15,7 @@ struct PartAccess {
   llvm::Value* address = nullptr;          // of lane 0 (gathers: of element 0)
   std::optional<int64_t> constant_stride;  // elements from lane to lane, if known
   llvm::Value* stride = nullptr;           // i64, used if there is no constant
-  llvm::Value* indices = nullptr;          // gathers: i64 lanes
+  llvm::Value* indices = nullptr;          // gathers: i64 or i32 lanes
   llvm::Value* mask = nullptr;             // i1 lanes, or null
   // If the mask is `lane < n`: whether all lanes are inside (i1). Where masks are dear, a full part
   // then goes round them.

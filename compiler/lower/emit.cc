@@ -82,13 +82,7 @@ Reg ElementEmitter::Compute(ValueId v, const Coords& coords) {
         base = graph().node(base).operands[0];
       if (scope_.plan().IsBuffer(base))
         return LoadAt(scope_.Input(base), FlatIndex(scope_.MapShape(n.type.shape), coords));
-      const Coords inner = OperandCoords(graph(), v, coords, scope_.map(), scope_.joins());
-      const bool outer = narrow_;
-      // What is divided here is a position in this shape.
-      narrow_ = narrow_ && (!Varies(inner) || scope_.FitsI32(n.type.shape));
-      const Reg r = Emit(n.operands[0], inner);
-      narrow_ = outer;
-      return r;
+      return Emit(n.operands[0], OperandCoords(graph(), v, coords, scope_.map(), scope_.joins()));
     }
     case Op::k_broadcast:
     case Op::k_permute:
@@ -166,7 +160,7 @@ Reg ElementEmitter::LoadAt(int buffer, Dim flat) {
   Dim stride, rest;
   if (dim::SplitAffine(flat, axis_.symbol, &stride, &rest))
     return b().Load(buffer, flat, axis_.lanes, stride, mask);
-  const bool narrow = narrow_ && scope_.FitsI32(buffer);
+  const bool narrow = scope_.FitsI32(flat, axis_.symbol, axis_.lanes);
   return b().Gather(buffer, DimValue(flat, narrow ? i32 : i64), mask);
 }
 

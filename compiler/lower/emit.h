@@ -46,7 +46,7 @@ class ElementEmitter {
   // Stores lanes at `flat`, masked; a scalar is splat.
   void StoreAt(int buffer, Dim flat, kernel::Reg value);
   // The value of a Dim along the lanes; scalar if it doesn't depend on the vector symbol. i32 is
-  // right where all that is divided, and the value itself, fit it: sums and products wrap.
+  // right where scope().FitsI32 says so.
   kernel::Reg DimValue(Dim d, DType type = DType::kI64);
   // Attention's score of the query at `coords` and a key as the mask and causality leave it: -inf
   // if the key is hidden.
@@ -109,8 +109,6 @@ class ElementEmitter {
   // A predicate from pad or concat around the current value: loads must not touch memory where it
   // is false. Vector or scalar bool; kNoReg: none.
   kernel::Reg predicate_ = kernel::kNoReg;
-  // Whether i32 holds the positions in all reshapes between the group's result and here.
-  bool narrow_ = true;
   std::vector<BlockScope> blocks_;
 };
 

@@ -41,6 +41,24 @@ std::optional<int64_t> DimQuery::Constant(Dim d) {
   return std::nullopt;
 }
 
+std::optional<int64_t> DimQuery::Maximum(Dim d) {
+  if (d.is_constant()) return d.constant();
+  if (facts_ != nullptr) {
+    const dim::Interval range = facts_->Range(d);
+    if (range.empty() || range.max == dim::kUnboundedMax) return std::nullopt;
+    answers_.push_back({d <= Dim(range.max), true});
+    return range.max;
+  }
+  for (const DimAnswer& a : replayed_) {
+    if (a.claim.relation != Relation::kLe || a.claim.lhs != d || !a.claim.rhs.is_constant() ||
+        !a.proved)
+      continue;
+    answers_.push_back(a);
+    return a.claim.rhs.constant();
+  }
+  return std::nullopt;
+}
+
 int64_t DimQuery::Divisor(Dim d) {
   if (facts_ != nullptr) {
     const dim::Congruence known = facts_->CongruenceOf(d);

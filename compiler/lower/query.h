@@ -19,6 +19,9 @@ class DimQuery {
   bool Ask(const Claim& claim);
   // The only value that `d` can have, if there is one; recorded as the claim that it has it.
   std::optional<int64_t> Constant(Dim d);
+  // The largest value that `d` can have, if one is known; recorded as the claim that it has none
+  // above.
+  std::optional<int64_t> Maximum(Dim d);
   // A number above 1 that divides `d`, the largest that is known, or 1; recorded as the claim that
   // it does.
   int64_t Divisor(Dim d);

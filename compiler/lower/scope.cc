@@ -1,5 +1,6 @@
 #include "compiler/lower/scope.h"
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -9,6 +10,30 @@ namespace lathe::compiler {
 
 using ir::ValueId;
 using kernel::BufferKind;
+
+namespace {
+
+// Negated as well.
+bool InI32(const dim::FactSet& facts, Dim d, int64_t least = -INT32_MAX) {
+  const dim::Interval r = facts.Range(d);
+  return !r.empty() && r.min >= least && r.max <= INT32_MAX;
+}
+
+// What sums and products make of their operands is right modulo 2^32; other operations need them as
+// they are.
+bool PartsInI32(const dim::FactSet& facts, Dim d) {
+  if (d.is_constant()) return true;
+  const dim::Expr e = dim::Decompose(d);
+  const bool wraps = e.kind == dim::ExprKind::kAdd || e.kind == dim::ExprKind::kMul;
+  const bool divides = !wraps && e.kind != dim::ExprKind::kMin && e.kind != dim::ExprKind::kMax;
+  for (size_t i = 0; i < e.operands.size(); ++i) {
+    if (!wraps && !InI32(facts, e.operands[i], divides && i == 1 ? 1 : -INT32_MAX)) return false;
+    if (!PartsInI32(facts, e.operands[i])) return false;
+  }
+  return true;
+}
+
+}  // namespace
 
 KernelScope::KernelScope(const LowerContext& c, const std::string& name)
     : graph_(c.graph), plan_(c.plan), query_(c.query), builder_(name) {}
@@ -99,17 +124,31 @@ int KernelScope::Scratch(const std::string& name, DType dtype, Dim elements, Dim
   return Add(name, dtype, BufferKind::kWorkerScratch, elements, arg);
 }
 
-bool KernelScope::FitsI32(const Shape& graph_shape) {
-  const Dim volume = Volume(graph_shape);
-  if (volume.is_constant()) return volume.constant() <= INT32_MAX;
-  const auto [it, is_new] = fits_i32_.try_emplace(volume, false);
-  if (is_new) it->second = query_.Ask(volume <= Dim(INT32_MAX));
+bool KernelScope::FitsI32(Dim d, dim::SymbolId lane_symbol, int lanes) {
+  const auto [it, is_new] = fits_i32_.try_emplace(d, false);
+  if (!is_new) return it->second;
+  dim::FactSet facts(builder_.dims());
+  std::vector<Dim> known = {builder_.task()};
+  // Facts that clash belong to loops without turns: without them less is known.
+  const auto add = [&](const Claim& c) { facts.Add(c, dim::Standing::kDerived, {}).IgnoreError(); };
+  for (size_t i = 0; i < sizes_.size(); ++i) {
+    known.push_back(builder_.sizes()[i]);
+    if (const std::optional<int64_t> most = query_.Maximum(sizes_[i])) add(known.back() <= *most);
+  }
+  for (const kernel::KernelBuilder::Loop& loop : builder_.loops()) {
+    const bool runs_along = loop.variable == builder_.dims()->SymbolDim(lane_symbol);
+    if (!facts.Proves(loop.begin >= 0)) continue;  // a symbol counts as one from 0 on
+    known.push_back(loop.variable);
+    add(loop.begin <= loop.variable);
+    add(loop.variable < loop.end + (runs_along ? lanes - 1 : 0));
+  }
+  const auto is_known = [&](dim::SymbolId s) {
+    return std::find(known.begin(), known.end(), builder_.dims()->SymbolDim(s)) != known.end();
+  };
+  const std::vector<dim::SymbolId> symbols = dim::FreeSymbols(d);
+  it->second = std::all_of(symbols.begin(), symbols.end(), is_known) && InI32(facts, d) &&
+               PartsInI32(facts, d);
   return it->second;
-}
-
-bool KernelScope::FitsI32(int buffer) {
-  const KernelArg& arg = args_[static_cast<size_t>(buffer)];
-  return arg.kind == KernelArg::kValue && FitsI32(graph_.type(arg.value).shape);
 }
 
 LoweredKernel KernelScope::Finish(Dim tasks, Dim kernel_tasks, Dim work, std::string schedule) {

@@ -40,9 +40,9 @@ class KernelScope {
   int FlatInput(ir::ValueId v);
   int Output(ir::ValueId v);  // written (and readable)
   int Packed(ir::ValueId v, Packing packing, int64_t panel_width, Dim elements);
-  // Whether i32 is proved to hold every position in a value of the graph, or in a buffer.
-  bool FitsI32(const Shape& graph_shape);
-  bool FitsI32(int buffer);
+  // Whether i32 is proved to hold `d`, and in it what is divided or compared, in all turns of the
+  // loops around here, for the values of `lane_symbol` that `lanes` lanes have.
+  bool FitsI32(Dim d, dim::SymbolId lane_symbol, int lanes);
   int Scratch(const std::string& name, DType dtype, Dim elements, Dim graph_elements);
 
   // Closes the kernel; `tasks` and `work` are over the graph's symbols.
@@ -59,7 +59,7 @@ class KernelScope {
   absl::flat_hash_map<dim::SymbolId, Dim> symbols_;
   absl::flat_hash_map<Dim, Dim> params_, mapped_;
   absl::flat_hash_map<ir::ValueId, int> buffers_;
-  absl::flat_hash_map<Dim, bool> fits_i32_;  // by number of elements
+  absl::flat_hash_map<Dim, bool> fits_i32_;
   std::vector<KernelArg> args_;
   std::vector<Dim> sizes_;
   std::vector<Join> joins_;

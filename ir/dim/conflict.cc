@@ -13,7 +13,7 @@ namespace lathe::dim {
 namespace {
 
 // Effort for the question whether a new fact clashes with the others.
-constexpr DecideLimits kConflictLimits = {1500, 24, 40, 16};
+constexpr DecideLimits kConflictLimits = {2500, 24, 40, 16};
 
 class Explainer {
  public:

@@ -33,8 +33,6 @@ Premise Side(Premise::Kind kind, int index, const LinearTerms& e, Wide constant,
   return p;
 }
 
-bool FitsInt64(Wide v) { return v >= INT64_MIN && v <= INT64_MAX; }
-
 }  // namespace
 
 Decider::Outcome Decider::Run(std::vector<int64_t>* values,
@@ -69,6 +67,7 @@ int Decider::Search(std::vector<LinearRow>* path, int depth) {
     AddProducts(rows, &products);
     rows.insert(rows.end(), products.begin(), products.end());
   }
+  limits_.steps -= static_cast<int>(rows.size());
   LinearSystem system(static_cast<int>(r_.variables.size()), &r_.steps, &limits_.steps);
   switch (system.Solve(rows)) {
     case LinearSystem::Outcome::kContradiction: {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "ir/dim/node.h"
+
 namespace lathe::dim {
 namespace {
 
@@ -12,7 +14,6 @@ constexpr Wide kMagnitudeLimit = Wide{1} << 110;
 constexpr int64_t kCoefficientLimit = int64_t{1} << 62;
 
 Wide Abs(Wide x) { return x < 0 ? -x : x; }
-bool FitsInt64(Wide x) { return x >= INT64_MIN && x <= INT64_MAX; }
 
 bool Mul(Wide a, Wide b, Wide* out) {
   return !__builtin_mul_overflow(a, b, out) && Abs(*out) < kMagnitudeLimit;
@@ -31,13 +32,6 @@ bool Combine(const LinearRow& x, Wide f, const LinearRow& y, Wide g, LinearRow* 
   if (!Mul(x.constant, f, &a) || !Mul(y.constant, g, &b)) return false;
   out->constant = a + b;
   return dim::Combine(x.terms, f, y.terms, g, &out->terms);
-}
-
-int64_t Gcd(int64_t a, int64_t b) {
-  a = a < 0 ? -a : a;
-  b = b < 0 ? -b : b;
-  while (b != 0) a = std::exchange(b, a % b);
-  return a;
 }
 
 uint64_t DirectionOf(const LinearTerms& terms) {

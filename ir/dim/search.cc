@@ -336,7 +336,7 @@ const Values* ModelFinder::Model(int index, int num_symbols) {
     const Values* fallback = index == 0 ? nullptr : Model(0, num_symbols);
     model.tried = true;
     model.values.assign(n, 0);
-    model.found = MakeModel(index, fallback, &model.values);
+    model.found = contradiction_.empty() && MakeModel(index, fallback, &model.values);
   }
   // Symbols made since then are in no claim.
   for (size_t s = model.values.size(); s < n; ++s) {

@@ -211,6 +211,10 @@ TEST(Division, OfLanesNextToWholeQuotients) {
     dividends.push_back(static_cast<uint32_t>(sign * quotient * divisor + off));
     divisors.push_back(static_cast<uint32_t>(divisor));
   }
+  for (int64_t i = 0; i < 64; ++i) {  // the ends
+    dividends[i] = static_cast<uint32_t>(i % 2 == 0 ? INT32_MIN : INT32_MAX);
+    divisors[i] = static_cast<uint32_t>(i % 7 - 3);
+  }
   buffers[0] = TestBuffer::OfBits(i32, dividends);
   buffers[1] = TestBuffer::OfBits(i32, divisors);
   std::vector<LlvmCompiler*> compilers = Compilers();

@@ -57,8 +57,8 @@ TEST(Positions, AreWideWhereNothingBoundsThem) {
   }
 }
 
-// What is read may be small while a reshape on the way isn't.
-TEST(Positions, FollowTheLargestReshapeOnTheWay) {
+// What is read may be small while the positions that are divided on the way aren't.
+TEST(Positions, AreWideWhereALargeOneIsDividedOnTheWay) {
   const char* body =
       "x: f32[w, h]\ns: f32[b]\n"
       "big = broadcast(reshape(x, [h, w]), shape=[b, h, w], axes=[1, 2])\n"
@@ -69,6 +69,35 @@ TEST(Positions, FollowTheLargestReshapeOnTheWay) {
         std::pair("b in 1..1024, h in 1..40, w in 1..40", "i32x32")}) {
     EXPECT_THAT(KernelOf(dims, body, {{3, 17, 33}, {1, 1, 1}, {3, 17, 33}}), HasSubstr(type));
   }
+}
+
+// The algebra of sizes writes quotients of quotients, and remainders of multiples, as others of
+// larger numbers: here beyond 2^31, though no shape is large.
+TEST(Positions, AreWideWhereTheAlgebraMakesLargeNumbers) {
+  for (const char* body : {
+           "x: f32[n, 100000, 2]\nz: f32[16, 25000]\n"
+           "s = reshape(permute(reshape(x[0:1, :, :], [100000, 2]), axes=[1, 0]), [200000])"
+           "[99995:100005]\n"
+           "output y = reshape(broadcast(s, shape=[10, 40000], axes=[0]), [16, 25000]) + z\n",
+           "x: f32[n, 500, 2000]\nz: f32[1250, 2400]\n"
+           "p = reshape(permute(reshape(x[0:1, :, :], [500, 2000]), axes=[1, 0]), [1000000])\n"
+           "s = slice(p, starts=[0], limits=[1000000], steps=[1001])\n"
+           "output y = reshape(broadcast(s, shape=[3000, 1000], axes=[1]), [1250, 2400]) + z\n",
+       }) {
+    KernelOf("n in 1..2", body, {{1}, {2}, {1}});
+  }
+}
+
+// A row along two axes is as long as both together, whatever is read.
+TEST(Positions, OfRowsAlongTwoAxes) {
+  const char* body =
+      "x: f32[h]\nz: f32[w]\n"
+      "output y = max(broadcast(x, shape=[h, w], axes=[0]) + broadcast(z, shape=[h, w], axes=[1]), "
+      "axes=[0, 1])\n";
+  EXPECT_THAT(KernelOf("h in 1..65536, w in 1..65536", body, {{70, 33}, {1, 1}, {70, 33}}),
+              Not(HasSubstr("i32x32")));
+  EXPECT_THAT(KernelOf("h in 1..4096, w in 1..4096", body, {{70, 33}, {1, 1}, {70, 33}}),
+              HasSubstr("i32x32"));
 }
 
 }  // namespace
