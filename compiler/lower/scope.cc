@@ -132,12 +132,13 @@ bool KernelScope::FitsI32(Dim d, dim::SymbolId lane_symbol, int lanes) {
   // Facts that clash belong to loops without turns: without them less is known.
   const auto add = [&](const Claim& c) { facts.Add(c, dim::Standing::kDerived, {}).IgnoreError(); };
   for (size_t i = 0; i < sizes_.size(); ++i) {
+    if (!query_.Ask(sizes_[i] >= 0)) continue;  // as a symbol it would count as one from 0 on
     known.push_back(builder_.sizes()[i]);
     if (const std::optional<int64_t> most = query_.Maximum(sizes_[i])) add(known.back() <= *most);
   }
   for (const kernel::KernelBuilder::Loop& loop : builder_.loops()) {
     const bool runs_along = loop.variable == builder_.dims()->SymbolDim(lane_symbol);
-    if (!facts.Proves(loop.begin >= 0)) continue;  // a symbol counts as one from 0 on
+    if (!facts.Proves(loop.begin >= 0)) continue;
     known.push_back(loop.variable);
     add(loop.begin <= loop.variable);
     add(loop.variable < loop.end + (runs_along ? lanes - 1 : 0));

@@ -84,8 +84,21 @@ TEST(Positions, AreWideWhereTheAlgebraMakesLargeNumbers) {
            "s = slice(p, starts=[0], limits=[1000000], steps=[1001])\n"
            "output y = reshape(broadcast(s, shape=[3000, 1000], axes=[1]), [1250, 2400]) + z\n",
        }) {
-    KernelOf("n in 1..2", body, {{1}, {2}, {1}});
+    EXPECT_THAT(KernelOf("n in 1..2", body, {{1}, {2}, {1}}), HasSubstr("i64x32"));
   }
+}
+
+// A size that may be negative isn't taken for one from 0 on. The program is too large to run.
+TEST(Positions, OfSizesBelowZero) {
+  const std::string wide =
+      KernelOf("m in 1..64, k",
+               "assume -3000000 <= k, k <= 0\n"
+               "s: f32[4000000]\nz: f32[m]\nc: i64[1] = input(elements=[k])\n"
+               "big = reshape(broadcast(s, shape=[4000000, 1000], axes=[0]), [4000000000])\n"
+               "output y = slice(big, starts=[-999*k], limits=[m - 999*k], steps=[1]) + z\n",
+               {});
+  EXPECT_THAT(wide, HasSubstr("floordiv i64x32"));
+  EXPECT_THAT(wide, Not(HasSubstr("i32x32")));
 }
 
 // A row along two axes is as long as both together, whatever is read.
@@ -94,8 +107,10 @@ TEST(Positions, OfRowsAlongTwoAxes) {
       "x: f32[h]\nz: f32[w]\n"
       "output y = max(broadcast(x, shape=[h, w], axes=[0]) + broadcast(z, shape=[h, w], axes=[1]), "
       "axes=[0, 1])\n";
-  EXPECT_THAT(KernelOf("h in 1..65536, w in 1..65536", body, {{70, 33}, {1, 1}, {70, 33}}),
-              Not(HasSubstr("i32x32")));
+  const std::string wide =
+      KernelOf("h in 1..65536, w in 1..65536", body, {{70, 33}, {1, 1}, {70, 33}});
+  EXPECT_THAT(wide, HasSubstr("floordiv i64x32"));
+  EXPECT_THAT(wide, Not(HasSubstr("i32x32")));
   EXPECT_THAT(KernelOf("h in 1..4096, w in 1..4096", body, {{70, 33}, {1, 1}, {70, 33}}),
               HasSubstr("i32x32"));
 }
