@@ -126,7 +126,7 @@ absl::StatusOr<Proof> Certify(const FactSet& facts, const Claim& claim, bool use
     int effort;  // of the Decider; 0: the search
   };
   for (const Attempt& attempt :
-       {Attempt{&answer.used, 1}, {&all, 1}, {&answer.used, 0}, {&answer.used, 32}, {&all, 0}}) {
+       {Attempt{&answer.used, 1}, {&all, 1}, {&answer.used, 0}, {&answer.used, 8}, {&all, 0}}) {
     Proof proof = {*attempt.ids, StateProblem(facts, *attempt.ids, claim), {}};
     ProofWriter writer(proof.problem);
     int last = attempt.effort == 0 ? SearchForProof(proof.problem, &writer)

@@ -7,9 +7,9 @@
 namespace lathe::dim {
 namespace {
 
-constexpr size_t kProductRows = 24;
+constexpr size_t kProductRows = 48;
 constexpr size_t kNewMonomials = 8;
-constexpr int kBoundSweeps = 2;
+constexpr int kBoundSweeps = 3;
 constexpr size_t kBoundTerms = 5;
 
 Wide Abs(Wide x) { return x < 0 ? -x : x; }

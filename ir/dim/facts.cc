@@ -298,22 +298,17 @@ Answer FactSet::Impl::Prove(const Claim& claim, bool use_required, bool try_all)
   const dim::Values* kept = model.Values(num_symbols);
   if (kept != nullptr && TryEvaluate(sorted, *kept) == Truth::kFalse) return refuted(*kept);
   if (FactId id = Literal(side.theory, c); id >= 0) return proved({id});
-  bool has_model = kept != nullptr;
   for (int i = 0; i < ModelFinder::kModels; ++i) {
     const dim::Values* found = side.Finder().Model(i, num_symbols);
-    if (found == nullptr) continue;
-    if (TryEvaluate(sorted, *found) == Truth::kFalse) return refuted(*found);
-    has_model = true;
+    if (found != nullptr && TryEvaluate(sorted, *found) == Truth::kFalse) return refuted(*found);
   }
   if (try_all && !side.Finder().Contradiction().empty()) {
     return proved(side.Finder().Contradiction());
   }
   why.clear();
   if (c.e.ok() && prover.Holds(c)) return proved(std::move(why));
-  DecideLimits limits;
-  if (!has_model) limits.nodes = 1;  // one that breaks the claim as well is even harder to find
   Decision d = Decide(side.theory, sorted, /*deny=*/true, num_symbols, model.values(),
-                      model.known(), limits);
+                      model.known(), DecideLimits());
   if (d.outcome == Decider::Outcome::kRefuted) return proved(std::move(d.used));
   if (d.outcome == Decider::Outcome::kModel) return refuted(std::move(d.values));
   why.clear();
