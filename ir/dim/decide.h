@@ -74,7 +74,7 @@ struct Refutation {
 // starts with, is one. Verification and shape rules rest on it: with a tenth of it, which decides
 // 98 % as many of bench_dim's random questions in a third of the time, some models are refused.
 struct DecideLimits {
-  int steps = 2500;
+  int steps = 1000;
   int nodes = 16;
   int variables = 48;
   size_t facts = 12;
