@@ -94,7 +94,7 @@ TEST_P(MathTest, WithinItsBoundOverFloat32) {
   constexpr uint64_t kBatch = 1 << 16;
   const uint64_t step = Full() ? 1 : 4999;  // odd: all residues of the low bits occur
   std::vector<float> x(kBatch), y(kBatch);
-  double worst = 0;
+  double worst = 0.5;  // what rounding alone takes
   float worst_at = 0;
   for (uint64_t first = 0; first < uint64_t{1} << 32; first += kBatch * step) {
     for (uint64_t i = 0; i < kBatch; ++i) {
@@ -105,6 +105,7 @@ TEST_P(MathTest, WithinItsBoundOverFloat32) {
     (*code)->fn(buffers, &n, 0, n / 32, 0, nullptr);
     for (uint64_t i = 0; i < kBatch; ++i) {
       const double want = f.reference(x[i]);
+      if (y[i] == static_cast<float>(want)) continue;  // nearly all; the rest is slower
       const double error = UlpError(want, y[i]);
       if (error <= worst) continue;
       if (std::fabs(y[i] - want) <= f.relative_to_argument * std::fabs(x[i])) continue;
