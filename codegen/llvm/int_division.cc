@@ -10,8 +10,8 @@ using llvm::Value;
 
 namespace {
 
-// x / y truncated; no machine divides lanes of integers, so i32 lanes take the way over f64: a
-// quotient that isn't whole is at least 1 / y away from one, further than f64 rounds.
+// x / y truncated. x86 divides no lanes of integers, so i32 lanes take the way over f64: a quotient
+// that isn't whole is at least 1 / y away from one, further than f64 rounds.
 Value* EmitSignedQuotient(Builder& b, Value* x, Value* y) {
   const bool over_f64 = x->getType()->isVectorTy() && x->getType()->getScalarSizeInBits() == 32 &&
                         !llvm::isa<llvm::Constant>(y);

@@ -46,7 +46,7 @@ class ElementEmitter {
   // Stores lanes at `flat`, masked; a scalar is splat.
   void StoreAt(int buffer, Dim flat, kernel::Reg value);
   // The value of a Dim along the lanes; scalar if it doesn't depend on the vector symbol. i32 is
-  // right where scope().FitsI32 says so.
+  // right where KernelScope::FitsI32 says so.
   kernel::Reg DimValue(Dim d, DType type = DType::kI64);
   // Attention's score of the query at `coords` and a key as the mask and causality leave it: -inf
   // if the key is hidden.

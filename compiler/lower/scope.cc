@@ -13,7 +13,7 @@ using kernel::BufferKind;
 
 namespace {
 
-// Negated as well.
+// The least i32 is left out, so that the negated number fits as well.
 bool InI32(const dim::FactSet& facts, Dim d, int64_t least = -INT32_MAX) {
   const dim::Interval r = facts.Range(d);
   return !r.empty() && r.min >= least && r.max <= INT32_MAX;
@@ -128,11 +128,12 @@ bool KernelScope::FitsI32(Dim d, dim::SymbolId lane_symbol, int lanes) {
   const auto [it, is_new] = fits_i32_.try_emplace(d, false);
   if (!is_new) return it->second;
   dim::FactSet facts(builder_.dims());
+  // Of these alone the range is known: as symbols they count as numbers from 0 on.
   std::vector<Dim> known = {builder_.task()};
   // Facts that clash belong to loops without turns: without them less is known.
   const auto add = [&](const Claim& c) { facts.Add(c, dim::Standing::kDerived, {}).IgnoreError(); };
   for (size_t i = 0; i < sizes_.size(); ++i) {
-    if (!query_.Ask(sizes_[i] >= 0)) continue;  // as a symbol it would count as one from 0 on
+    if (!query_.Ask(sizes_[i] >= 0)) continue;
     known.push_back(builder_.sizes()[i]);
     if (const std::optional<int64_t> most = query_.Maximum(sizes_[i])) add(known.back() <= *most);
   }

@@ -40,10 +40,11 @@ class KernelScope {
   int FlatInput(ir::ValueId v);
   int Output(ir::ValueId v);  // written (and readable)
   int Packed(ir::ValueId v, Packing packing, int64_t panel_width, Dim elements);
+  int Scratch(const std::string& name, DType dtype, Dim elements, Dim graph_elements);
+
   // Whether i32 is proved to hold `d`, and in it what is divided or compared, in all turns of the
   // loops around here, for the values of `lane_symbol` that `lanes` lanes have.
   bool FitsI32(Dim d, dim::SymbolId lane_symbol, int lanes);
-  int Scratch(const std::string& name, DType dtype, Dim elements, Dim graph_elements);
 
   // Closes the kernel; `tasks` and `work` are over the graph's symbols.
   LoweredKernel Finish(Dim tasks, Dim kernel_tasks, Dim work, std::string schedule);
