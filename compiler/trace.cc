@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "compiler/trace_state.h"
+#include "ir/lexer.h"
 #include "ir/text_parser.h"
 
 namespace lathe {
@@ -25,6 +26,8 @@ Dim Trace::dim(const std::string& name, const std::string& facts, Loc loc) {
     s = absl::InvalidArgumentError(
         absl::StrCat(name, " stands for a size without a name in shape specs; wanted another"));
   }
+  if (s.ok() && !ir::IsPlainName(name))
+    s = absl::InvalidArgumentError(absl::StrCat("'", name, "' is a word of the text form"));
   if (s.ok() && !facts.empty())
     s = graph->facts().AddSpec(&symbol, facts, {what, LocationOf(loc).ToString()});
   if (!s.ok()) state_->Fail(what, loc, s);

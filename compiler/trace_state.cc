@@ -247,10 +247,15 @@ absl::StatusOr<Program> TraceState::Finish(const std::vector<Value>& outputs,
     if (v.state_ != this || v.id_ == ir::kNoValue)
       return absl::InvalidArgumentError(
           absl::StrCat("finish: output ", i, " is no value of this trace"));
-    absl::Status s = CheckVisible(v.id_);
-    if (!s.ok()) return s;
+    if (absl::Status s = CheckVisible(v.id_); !s.ok()) return s;
+  }
+  for (size_t i = 0; i < outputs.size(); ++i) {
     const std::string name = names.empty() ? absl::StrCat("out", i) : names[i];
-    if (s = builder_.Output(name, v.id_); !s.ok()) return s;
+    absl::Status s = builder_.Output(name, outputs[i].id_);
+    if (s.ok()) continue;
+    graph_->body.results.clear();  // those before it: the trace stays open
+    graph_->output_names.clear();
+    return s;
   }
   return Program(std::move(graph_));
 }

@@ -45,7 +45,6 @@ class TraceState {
                                  const std::vector<std::string>& names);
 
   static TraceState* Of(const Value& v) { return v.state_; }
-  static ir::ValueId Id(const Value& v) { return v.id_; }
   // Null once poisoned or finished.
   static const ir::Node* NodeOf(const Value& v);
   ir::Graph* graph() { return graph_.get(); }

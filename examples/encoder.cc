@@ -136,4 +136,11 @@ Weights SeededWeights(uint64_t seed) {
       };
 }
 
+absl::StatusOr<Program> TraceEncoder(const EncoderConfig& config) {
+  Trace t("encoder");
+  absl::StatusOr<Value> hidden = BuildEncoder(t, config, SeededWeights(1));
+  if (!hidden.ok()) return hidden.status();
+  return t.finish({*hidden}, {"last_hidden"});
+}
+
 }  // namespace lathe::examples

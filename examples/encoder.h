@@ -1,12 +1,7 @@
 #pragma once
 // A transformer encoder of BERT's shape, traced with `batch` and `seq` left open: word and position
 // embeddings, then layers of attention and feed-forward with the norms after the residuals, exact
-// GELU, an additive mask. Used by the main job, the benchmark contestant and tests.
-//
-//   lathe::Trace t("encoder");
-//   absl::StatusOr<lathe::Value> hidden = examples::BuildEncoder(t, {},
-//   examples::SeededWeights(1)); absl::StatusOr<lathe::Program> p = t.finish({*hidden},
-//   {"last_hidden"});
+// GELU, an additive mask. Used by the serving example, lathe-bench and tests.
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -43,5 +38,8 @@ absl::StatusOr<Value> BuildEncoder(Trace& t, const EncoderConfig& config, const 
 // Random normal weights that depend on seed and name alone: tables scaled by 0.5 (words) and 0.1
 // (positions), biases by 0.02, gains 1 + 0.1 x, matrices by 1 / sqrt(in).
 Weights SeededWeights(uint64_t seed);
+
+// A program of its own: BuildEncoder with SeededWeights(1), its result named last_hidden.
+absl::StatusOr<Program> TraceEncoder(const EncoderConfig& config = {});
 
 }  // namespace lathe::examples

@@ -1,6 +1,6 @@
-// The main job: a transformer encoder, traced once with batch and seq open, serves a trace of
-// request lengths, first one by one, then in batches. Prints what happened and, as its last line,
-// one JSON object.
+// The serving example: a transformer encoder, traced once with batch and seq open, serves a trace
+// of request lengths, first one by one, then in batches. Prints what happened and, as its last
+// line, one JSON object.
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -53,15 +53,6 @@ std::vector<Tensor> MakeInputs(const std::vector<int64_t>& lengths, uint64_t see
   return {ids, mask};
 }
 
-absl::StatusOr<Program> TraceEncoder(int64_t layers) {
-  EncoderConfig config;
-  config.layers = layers;
-  Trace t("encoder");
-  absl::StatusOr<Value> hidden = BuildEncoder(t, config, SeededWeights(1));
-  if (!hidden.ok()) return hidden.status();
-  return t.finish({*hidden}, {"last_hidden"});
-}
-
 double RelativeError(const Tensor& got, const Tensor& want) {
   double error = 0, most = 1e-30;
   for (int64_t i = 0; i < want.num_elements(); ++i) {
@@ -94,9 +85,9 @@ class Job {
   absl::Status Prepare() {
     std::cout << "tracing the encoder: 6 layers, hidden 384, 12 heads, batch and seq open\n";
     const double start = Now();
-    absl::StatusOr<Program> program = TraceEncoder(6);
+    absl::StatusOr<Program> program = TraceEncoder();
     if (!program.ok()) return program.status();
-    reference_ = std::make_unique<Program>(*TraceEncoder(6));
+    reference_ = std::make_unique<Program>(*TraceEncoder());
     const double traced = Now();
     absl::StatusOr<Function> function = engine_.compile(std::move(program));
     if (!function.ok()) return function.status();
@@ -189,7 +180,7 @@ class Job {
 
   // How many kernels one more layer adds.
   absl::StatusOr<int> KernelsPerLayer() {
-    absl::StatusOr<Function> shorter = engine_.compile(TraceEncoder(5));
+    absl::StatusOr<Function> shorter = engine_.compile(TraceEncoder({.layers = 5}));
     if (!shorter.ok()) return shorter.status();
     absl::Status status = shorter->prepare();
     if (!status.ok()) return status;

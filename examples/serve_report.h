@@ -1,5 +1,6 @@
 #pragma once
-// What the main job prints: percentiles, a table, and a chart of latency over length as an SVG.
+// What the serving example prints: percentiles, a table, and a chart of latency over length as an
+// SVG.
 #include <cstdint>
 #include <map>
 #include <string>

@@ -51,8 +51,12 @@ struct InferContext {
 class Builder {
  public:
   explicit Builder(Graph* graph) : Builder(graph, &graph->body) {}
-  // Appends to `block`, which outlives the builder.
-  Builder(Graph* graph, Block* block) : graph_(graph) { stack_.push_back(block); }
+  // Appends to `block`, which outlives the builder. `side`: what is known where it runs, if it is
+  // in a side of an `if`.
+  Builder(Graph* graph, Block* block, const Side* side = nullptr) : graph_(graph) {
+    stack_.push_back(block);
+    if (side != nullptr) sides_.push_back(*side);
+  }
   Graph* graph() const { return graph_; }
   void set_location(Location l) { location_ = std::move(l); }
 
@@ -100,7 +104,7 @@ class Builder {
   Graph* graph_;
   std::vector<Block*> stack_;
   std::vector<Node> open_ifs_;
-  std::vector<Side> sides_;                // one an open if
+  std::vector<Side> sides_;                // around the block, then one an open if
   absl::flat_hash_set<Dim> checked_dims_;  // known to be >= 0 and of this graph
   Location location_;
 };

@@ -251,8 +251,12 @@ class Reader {
       const auto end = begin + static_cast<std::ptrdiff_t>(index_shape.size());
       const Element at = indices[FlatOf(Extents(begin, end), index_shape)];
       if (!at || !at->is_constant()) continue;
-      const int64_t row = at->constant() < 0 ? at->constant() + from[axis] : at->constant();
-      if (row < 0 || row >= from[axis]) continue;  // the call reports it
+      const bool wraps = at->constant() < 0 && !n.attrs.unchecked;
+      const int64_t row = at->constant() + (wraps ? from[axis] : 0);
+      if (row < 0 || row >= from[axis]) {
+        if (n.attrs.unchecked) e[i] = Dim(0);
+        continue;  // otherwise the call reports it
+      }
       Extents source(index.begin(), begin);
       source.push_back(row);
       source.insert(source.end(), end, index.end());

@@ -1,6 +1,7 @@
 #include "ir/expand.h"
 
 #include <deque>
+#include <memory>
 #include <numeric>
 
 #include "absl/container/flat_hash_map.h"
@@ -16,9 +17,10 @@ bool IsComposite(const Node& n) { return Info(n.op).emission == Emission::kCompo
 struct BlockPlace {
   ValueId owner = kNoValue;  // kNoValue: the body
   size_t index = 0;
+  std::shared_ptr<const Side> side;  // null: the body
 };
 
-Block& At(Graph* graph, BlockPlace place) {
+Block& At(Graph* graph, const BlockPlace& place) {
   return place.owner == kNoValue ? graph->body : graph->node(place.owner).blocks[place.index];
 }
 
@@ -38,7 +40,7 @@ absl::StatusOr<ValueId> Expand(Builder& b, const Node& composite) {
 }
 
 // Expands the composites that stand in one block, and lists the blocks inside of it.
-absl::Status ExpandBlock(Graph* graph, BlockPlace place, std::vector<ValueId>* replacement,
+absl::Status ExpandBlock(Graph* graph, const BlockPlace& place, std::vector<ValueId>* replacement,
                          std::vector<BlockPlace>* inner) {
   const Block& block = At(graph, place);
   std::deque<ValueId> todo(block.nodes.begin(), block.nodes.end());
@@ -46,7 +48,11 @@ absl::Status ExpandBlock(Graph* graph, BlockPlace place, std::vector<ValueId>* r
   while (!todo.empty()) {
     const ValueId v = todo.front();
     todo.pop_front();
-    for (size_t i = 0; i < graph->node(v).blocks.size(); ++i) inner->push_back({v, i});
+    for (size_t i = 0; i < graph->node(v).blocks.size(); ++i) {
+      const Claim& claim = *graph->node(v).attrs.claim;
+      inner->push_back(
+          {v, i, std::make_shared<const Side>(SideOf(*graph, place.side.get(), claim, i == 0))});
+    }
     if (!IsComposite(graph->node(v))) {
       nodes.push_back(v);
       continue;
@@ -54,7 +60,7 @@ absl::Status ExpandBlock(Graph* graph, BlockPlace place, std::vector<ValueId>* r
     const Node composite = graph->node(v);
     const size_t first_new = graph->num_nodes();
     Block expansion;
-    Builder builder(graph, &expansion);
+    Builder builder(graph, &expansion, place.side.get());
     builder.set_location(composite.location);
     absl::StatusOr<ValueId> result = Expand(builder, composite);
     if (!result.ok()) return result.status();

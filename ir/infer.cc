@@ -1,6 +1,5 @@
 // Running a row of the op table on a node: its attributes, its rules, the claims that they make.
 #include <algorithm>
-#include <numeric>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -33,45 +32,13 @@ Dim Truth(const Claim& claim) {
   return 0;
 }
 
-// `d` with 1 in place of every divisor that is 0. The depth is that of `d`.
-Dim WithoutZeroDivisors(Dim d) {
-  if (d.is_constant()) return d;
-  const dim::Expr e = dim::Decompose(d);
-  std::vector<Dim> args;
-  for (Dim operand : e.operands) args.push_back(WithoutZeroDivisors(operand));
-  const auto divisor = [&] {
-    const Dim b = args[1];
-    return b.is_constant() ? b : b + 1 - Min(1, Max(b, -b));
-  };
-  switch (e.kind) {
-    case dim::ExprKind::kConstant:
-    case dim::ExprKind::kSymbol:
-      return d;
-    case dim::ExprKind::kAdd:
-      return std::accumulate(args.begin(), args.end(), Dim(0));
-    case dim::ExprKind::kMul:
-      return Volume(args);
-    case dim::ExprKind::kFloorDiv:
-      return FloorDiv(args[0], divisor());
-    case dim::ExprKind::kMod:
-      return Mod(args[0], divisor());
-    case dim::ExprKind::kCeilDiv:
-      return CeilDiv(args[0], divisor());
-    case dim::ExprKind::kMin:
-      return Min(args[0], args[1]);
-    case dim::ExprKind::kMax:
-      return Max(args[0], args[1]);
-  }
-  return d;
-}
-
 // "If all conditions hold, then the claim." Where they don't hold, the claim's divisors may be 0,
 // so it is stated without such; that the divisors of a taken side aren't 0 is a claim of its own.
 Claim Implication(const std::vector<Claim>& conditions, const Claim& claim) {
   Dim taken = 1;
   for (const Claim& condition : conditions) taken *= Truth(condition);
   const Dim truth = Truth(claim);
-  return Eq(taken * (1 - WithoutZeroDivisors(truth)), 0);
+  return Eq(taken * (1 - dim::WithoutZeroDivisors(truth)), 0);
 }
 
 std::string Text(const absl::Status& s) { return std::string(s.message()); }
@@ -226,6 +193,22 @@ std::vector<std::string_view> SetAttrs(const Attrs& a) {
   return names;
 }
 
+// The depth is that of `d`.
+absl::Status RequireDivisors(InferContext& c, Dim d) {
+  if (d.is_constant()) return absl::OkStatus();
+  const dim::Expr e = dim::Decompose(d);
+  const bool divides = e.kind == dim::ExprKind::kFloorDiv || e.kind == dim::ExprKind::kMod ||
+                       e.kind == dim::ExprKind::kCeilDiv;
+  if (divides && !e.operands[1].is_constant()) {
+    absl::Status s =
+        c.Require(Ne(e.operands[1], 0), absl::StrCat(d.ToString(), " may not divide by 0"));
+    if (!s.ok()) return s;
+  }
+  for (Dim operand : e.operands)
+    if (absl::Status s = RequireDivisors(c, operand); !s.ok()) return s;
+  return absl::OkStatus();
+}
+
 absl::Status Infer(InferContext& c, absl::flat_hash_set<Dim>* checked) {
   const OpInfo& info = Info(c.node->op);
   if (info.infer == nullptr) return c.Error("has no row in the op table");
@@ -235,6 +218,14 @@ absl::Status Infer(InferContext& c, absl::flat_hash_set<Dim>* checked) {
   if (absl::Status s = info.infer(c); !s.ok()) return s;
   if (info.require != nullptr) {
     if (absl::Status s = info.require(c); !s.ok()) return s;
+  }
+  // Sizes of a side that isn't taken are evaluated without divisors of 0, those of one that is
+  // taken likewise: that none is 0 there is checked at entry.
+  if (c.side != nullptr) {
+    std::vector<Dim> dims = c.node->type.shape;
+    ForEachDim(c.node->attrs, [&](Dim d) { dims.push_back(d); });
+    for (Dim d : dims)
+      if (absl::Status s = RequireDivisors(c, d); !s.ok()) return s;
   }
   return CheckType(c, c.node->type, checked);
 }

@@ -185,9 +185,9 @@ char Lexer::PeekChar(char* second) const {
 }
 
 bool IsReservedWord(std::string_view name) {
-  constexpr std::array<std::string_view, 16> kWords = {
-      "program", "dim", "assume", "output", "yield", "if",  "else", "in",
-      "and",     "or",  "not",    "true",   "false", "inf", "nan",  "input"};
+  constexpr std::array<std::string_view, 17> kWords = {
+      "program", "dim", "assume", "output", "yield", "if",  "else",  "in",   "and",
+      "or",      "not", "true",   "false",  "inf",   "nan", "input", "where"};
   return std::find(kWords.begin(), kWords.end(), name) != kWords.end() || FindDType(name);
 }
 

@@ -41,6 +41,7 @@ absl::Status InferIds(InferContext& c) {
 
 // [total, ..] -> [batch, ..]
 absl::Status InferReduction(InferContext& c) {
+  LATHE_RETURN_IF_ERROR(CheckOperandIs(c, 0, Info(c.node->op).dtypes, "rows"));
   if (absl::Status s = CheckPacked(c, "[total, ..], packed rows"); !s.ok()) return s;
   LATHE_ASSIGN_OR_RETURN(const RaggedDim r, Ragged(c));
   c.node->type = {c.operand(0).dtype, WithFirst({r.batch}, c.operand(0).shape, 1)};
@@ -48,6 +49,7 @@ absl::Status InferReduction(InferContext& c) {
 }
 
 absl::Status InferSame(InferContext& c) {
+  LATHE_RETURN_IF_ERROR(CheckOperandIs(c, 0, Info(c.node->op).dtypes, "rows"));
   if (absl::Status s = CheckPacked(c, "[total, ..], packed rows"); !s.ok()) return s;
   LATHE_RETURN_IF_ERROR(Ragged(c).status());
   c.node->type = c.operand(0);

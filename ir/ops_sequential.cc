@@ -59,6 +59,7 @@ absl::Status InferArgsort(InferContext& c) {
 }
 
 absl::Status InferPrefix(InferContext& c) {
+  if (absl::Status s = CheckOperandIs(c, 0, Info(c.node->op).dtypes, "x"); !s.ok()) return s;
   c.node->type = c.operand(0);
   return NormalizeAxis(c, &*c.node->attrs.axis, c.operand(0).rank());
 }

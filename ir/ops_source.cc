@@ -100,22 +100,6 @@ absl::Status InferSize(InferContext& c) {
   return absl::OkStatus();
 }
 
-// No divisor is 0. The depth is that of `d`.
-absl::Status RequireDivisors(InferContext& c, Dim d) {
-  if (d.is_constant()) return absl::OkStatus();
-  const dim::Expr e = dim::Decompose(d);
-  const bool divides = e.kind == dim::ExprKind::kFloorDiv || e.kind == dim::ExprKind::kMod ||
-                       e.kind == dim::ExprKind::kCeilDiv;
-  if (divides && !e.operands[1].is_constant()) {
-    absl::Status s =
-        c.Require(Ne(e.operands[1], 0), absl::StrCat(d.ToString(), " may not divide by 0"));
-    if (!s.ok()) return s;
-  }
-  for (Dim operand : e.operands)
-    if (absl::Status s = RequireDivisors(c, operand); !s.ok()) return s;
-  return absl::OkStatus();
-}
-
 absl::Status RequireSize(InferContext& c) { return RequireDivisors(c, *c.node->attrs.dim); }
 
 absl::Status InferRandom(InferContext& c) {

@@ -37,8 +37,9 @@ absl::Status InferBroadcast(InferContext& c) {
   return absl::OkStatus();
 }
 
-// If `target` is what BroadcastShapes makes of `from` and another dim, that dim.
-std::optional<Dim> PartnerInBroadcast(Dim from, Dim target) {
+// If `target` is what BroadcastShapes makes of `from` and another dim, that dim. The larger one
+// alone is that only where neither is 0.
+std::optional<Dim> PartnerInBroadcast(const InferContext& c, Dim from, Dim target) {
   const dim::Expr product = dim::Decompose(target);
   const std::vector<Dim> atoms =
       product.kind == dim::ExprKind::kMul ? product.operands : std::vector<Dim>{target};
@@ -47,7 +48,9 @@ std::optional<Dim> PartnerInBroadcast(Dim from, Dim target) {
     if (e.kind != dim::ExprKind::kMax) continue;
     for (int side : {0, 1}) {
       const Dim n = e.operands[side], m = e.operands[1 - side];
-      if (n == from && (Max(n, m) == target || Max(n, m) * Min(1, Min(n, m)) == target)) return m;
+      if (n != from) continue;
+      if (Max(n, m) * Min(1, Min(n, m)) == target) return m;
+      if (Max(n, m) == target && KnownLe(c, 1, n) && KnownLe(c, 1, m)) return m;
     }
   }
   return std::nullopt;
@@ -69,7 +72,7 @@ absl::Status RequireBroadcast(InferContext& c) {
                   : In(n, {std::min<int64_t>(1, m.constant()), std::max<int64_t>(1, m.constant())});
     } else if (c.Known(Ne(n, 1))) {
       claim = Eq(n, m);
-    } else if (const std::optional<Dim> other = PartnerInBroadcast(n, m)) {
+    } else if (const std::optional<Dim> other = PartnerInBroadcast(c, n, m)) {
       claim = Eq((n - *other) * (n - 1) * (*other - 1), 0);
       declare = Eq(n, *other).ToString();
       why = absl::StrCat(n.ToString(), " and ", other->ToString(),

@@ -226,7 +226,7 @@ Shape ReducedShape(const Shape& shape, const std::vector<int64_t>& axes, bool ke
   return result;
 }
 
-Dim Volume(const Shape& shape) {
+Dim Volume(absl::Span<const Dim> shape) {
   Dim volume = 1;
   for (Dim d : shape) volume *= d;
   return volume;

@@ -6,6 +6,7 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/statusor.h"
+#include "absl/types/span.h"
 #include "ir/builder.h"
 
 namespace lathe::ir {
@@ -48,11 +49,14 @@ absl::Status CheckType(InferContext& c, const ValueType& type, absl::flat_hash_s
 // The shape without `axes` (ascending), or with 1 there.
 Shape ReducedShape(const Shape& shape, const std::vector<int64_t>& axes, bool keep_dims);
 
-// Product of all dims; poisoned on overflow.
-Dim Volume(const Shape& shape);
+// Product of all dims, 1 of none; poisoned on overflow.
+Dim Volume(absl::Span<const Dim> shape);
 
 // Attributes by the name in op.h's AttrSpec. `axes` and other lists count as set when not empty.
 std::vector<std::string_view> SetAttrs(const Attrs& attrs);
+
+// No divisor in `d` is 0.
+absl::Status RequireDivisors(InferContext& c, Dim d);
 
 // Dims of attributes are whole (nothing overflowed) and of this program.
 absl::Status CheckAttrDims(const InferContext& c);

@@ -9,6 +9,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "ir/builder.h"
+#include "ir/input_data.h"
 #include "ir/status_macros.h"
 
 namespace lathe::ir {
@@ -253,6 +254,26 @@ absl::StatusOr<EmptyScans> MakeEmptyScans(const Staged& body, const Stage& loop)
     LATHE_RETURN_IF_ERROR(builder.Output(absl::StrCat("scanned", i), empty));
   }
   return scans;
+}
+
+namespace {
+
+absl::Status CheckIsOne(const Tensor& t, const char* what) {
+  if (t.num_elements() == 1) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat(what, " has ", t.num_elements(), " elements, wanted 1"));
+}
+
+}  // namespace
+
+absl::StatusOr<bool> ConditionOf(const Tensor& t) {
+  LATHE_RETURN_IF_ERROR(CheckIsOne(t, "the condition"));
+  return *static_cast<const char*>(t.raw()) != 0;
+}
+
+absl::StatusOr<int64_t> TripsOf(const Tensor& t) {
+  LATHE_RETURN_IF_ERROR(CheckIsOne(t, "the number of steps"));
+  return IntegerElement(t, 0);
 }
 
 }  // namespace lathe::ir

@@ -34,7 +34,7 @@ struct Stage {
   std::vector<SlotId> inputs, outputs;
   std::vector<std::shared_ptr<const Staged>> bodies;
   SlotId condition = kNoSlot;  // kIf; kLoop: whether the first step runs (none: it does)
-  // kLoop. At most `trips` steps, an i64 scalar or [1] (none: as long as the condition holds).
+  // kLoop. At most `trips` steps, of one element (none: as long as the condition holds).
   // The body takes [step i64 scalar] + the carried values + the rest of `inputs`; it gives
   // [condition bool scalar, if `gives_condition`] + the carried values + the scanned ones.
   // `inputs` are the carried values' first, then what every step sees. `outputs` are the carried
@@ -83,6 +83,11 @@ struct EmptyScans {
   std::vector<int> inputs;
 };
 absl::StatusOr<EmptyScans> MakeEmptyScans(const Staged& body, const Stage& loop);
+
+// What controls a stage: the one element of a condition, or of a number of steps (i32 or i64).
+// InvalidArgument if a tensor has none, or more.
+absl::StatusOr<bool> ConditionOf(const Tensor& t);
+absl::StatusOr<int64_t> TripsOf(const Tensor& t);
 
 // "stage 3, loop 'encoder/Loop_3'"
 std::string StageText(const Staged& program, size_t stage);

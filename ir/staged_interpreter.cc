@@ -6,13 +6,10 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "ir/hint.h"
-#include "ir/input_data.h"
 #include "ir/status_macros.h"
 
 namespace lathe::ir {
 namespace {
-
-bool BoolOf(const Tensor& t) { return *t.Contiguous().data<bool>(); }
 
 // All of one shape, joined along a new first axis.
 absl::StatusOr<Tensor> Stack(const std::vector<Tensor>& steps) {
@@ -51,12 +48,17 @@ class Runner {
       if (stage.kind == Stage::Kind::kGraph) {
         results = Interpret(*stage.graph, taken, options_);
       } else if (stage.kind == Stage::Kind::kIf) {
-        results = Run(*stage.bodies[BoolOf(at(stage.condition)) ? 0 : 1], std::move(taken));
+        const absl::StatusOr<bool> holds = ConditionOf(at(stage.condition));
+        if (!holds.ok()) return WithPrefix(holds.status(), StageText(program, i));
+        results = Run(*stage.bodies[*holds ? 0 : 1], std::move(taken));
       } else {
-        const bool goes = stage.condition == kNoSlot || BoolOf(at(stage.condition));
-        const int64_t trips =
-            stage.trips == kNoSlot ? INT64_MAX : IntegerElement(at(stage.trips), 0);
-        results = Loop(stage, std::move(taken), goes ? trips : 0);
+        absl::StatusOr<bool> goes = true;
+        absl::StatusOr<int64_t> trips = INT64_MAX;
+        if (stage.condition != kNoSlot) goes = ConditionOf(at(stage.condition));
+        if (!goes.ok()) return WithPrefix(goes.status(), StageText(program, i));
+        if (stage.trips != kNoSlot) trips = TripsOf(at(stage.trips));
+        if (!trips.ok()) return WithPrefix(trips.status(), StageText(program, i));
+        results = Loop(stage, std::move(taken), *goes ? *trips : 0);
       }
       if (!results.ok()) return WithPrefix(results.status(), StageText(program, i));
       for (size_t k = 0; k < results->size(); ++k) at(stage.outputs[k]) = (*results)[k];
@@ -78,7 +80,9 @@ class Runner {
       taken.insert(taken.end(), values.begin(), values.end());
       absl::StatusOr<Tensors> given = Run(*stage.bodies[0], std::move(taken));
       if (!given.ok()) return WithPrefix(given.status(), absl::StrCat("step ", step));
-      if (stage.gives_condition) goes = BoolOf(given->front());
+      if (stage.gives_condition) {
+        LATHE_ASSIGN_OR_RETURN(goes, ConditionOf(given->front()));
+      }
       for (size_t i = 0; i < carried; ++i) values[i] = (*given)[first + i];
       for (size_t i = 0; i < scans.size(); ++i) scans[i].push_back((*given)[first + carried + i]);
     }

@@ -1,9 +1,10 @@
 #pragma once
 // Extents of one axis under windows and other ops that change an extent by a rule: convolution and
-// pooling, transposed convolution, resize, split, tile, pad, slice. Who calls it: shape rules of
-// ops, importers. Every function gives the output's extent as a Dim, and the facts that it needs
-// (standing: required): exactly the sizes that satisfy them are right, SEMANTICS.md deciding what
-// is: an extent of 0 gives an empty result, one below 0 is an error.
+// pooling, transposed convolution, resize, split, tile, pad, slice. The rule of windows and the
+// importer's convolutions call it; the others are there for whoever asks what a layer makes of
+// sizes before it is built. Every function gives the output's extent as a Dim, and the facts that
+// it needs (standing: required): exactly the sizes that satisfy them are right. An extent of 0
+// gives an empty result, one below 0 is an error.
 //
 //   Window w{.kernel = 3, .stride = 2, .pad_low = 1, .pad_high = 1};
 //   AxisRule r = *ConvExtent(height, w);             // r.extent: ceildiv(height, 2)

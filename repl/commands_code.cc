@@ -103,7 +103,8 @@ absl::StatusOr<std::string> CudaTextOf(KernelPrinter& printer, size_t group,
                                        LoweredKernel* lowered) {
   absl::StatusOr<std::string> text;
   for (const int element_bytes : {4, 8}) {
-    const ScheduleTarget warp = {.vector_bytes = element_bytes * cuda::kWarpLanes};
+    const ScheduleTarget warp = {.vector_bytes = element_bytes * cuda::kWarpLanes,
+                                 .has_narrow_indices = true};
     LATHE_ASSIGN_OR_RETURN(*lowered, printer.Lower(group, warp));
     text = cuda::CudaText(*lowered->kernel);
     if (text.ok()) break;

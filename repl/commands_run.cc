@@ -13,6 +13,7 @@
 #include "repl/inputs.h"
 #include "repl/session.h"
 #include "repl/target.h"
+#include "runtime/largest.h"
 
 namespace lathe::repl {
 namespace {
@@ -52,14 +53,24 @@ Json TensorJson(const Tensor& t) {
 // The call with its inputs fits into what a session may use: said before anything is allocated.
 absl::Status CheckMemory(Session& session, const Target& target) {
   const int64_t limit = session.functions().max_bytes();
-  LATHE_ASSIGN_OR_RETURN(const int64_t peak, target.compiled->function.peak_bytes(target.sizes));
-  if (peak <= limit) return absl::OkStatus();
-  const absl::Status error = absl::ResourceExhaustedError(
-      absl::StrCat("the call needs ", peak, " bytes; the limit is ", limit, " (--memory)"));
+  const rt::FunctionState& state = *target.compiled->function.state();
+  rt::ContextState scratch;
+  const auto bytes = [&](const Sizes& sizes) -> absl::StatusOr<int64_t> {
+    LATHE_ASSIGN_OR_RETURN(const std::vector<int64_t> symbols, state.SymbolValues(sizes));
+    LATHE_ASSIGN_OR_RETURN(int64_t total, rt::PeakBytes(state, symbols, scratch));
+    LATHE_ASSIGN_OR_RETURN(const int64_t inputs, InputBytes(*target.compiled, symbols));
+    if (__builtin_add_overflow(total, inputs, &total))
+      return absl::OutOfRangeError("the call and its inputs together pass 64 bits");
+    return total;
+  };
+  LATHE_ASSIGN_OR_RETURN(const int64_t needed, bytes(target.sizes));
+  if (needed <= limit) return absl::OkStatus();
+  const absl::Status error = absl::ResourceExhaustedError(absl::StrCat(
+      "the call needs ", needed, " bytes with its inputs; the limit is ", limit, " (--memory)"));
   for (const auto& [name, size] : target.sizes) {
     Sizes others = target.sizes;
     others.erase(name);
-    const absl::StatusOr<int64_t> fits = target.compiled->function.largest(name, others, limit);
+    const absl::StatusOr<int64_t> fits = rt::Largest(state, name, others, limit, bytes);
     if (!fits.ok() || *fits < 1 || *fits >= size) continue;
     return ir::WithHint(error, {ir::Hint::Kind::kSize, name, absl::StrCat(*fits)});
   }
@@ -111,8 +122,7 @@ absl::StatusOr<Timing> Measure(Session& session, const Target& target,
   constexpr size_t kFewest = 5, kMost = 2000;
   LATHE_RETURN_IF_ERROR(CheckMemory(session, target));
   LATHE_ASSIGN_OR_RETURN(const std::vector<Tensor> inputs,
-                         MakeInputs(session.graph(), *target.compiled, symbols, target.seed,
-                                    session.functions().max_bytes()));
+                         MakeInputs(session.graph(), *target.compiled, symbols, target.seed));
   const Function& function = target.compiled->function;
   LATHE_ASSIGN_OR_RETURN(const std::vector<Tensor> outputs, function.call(inputs));
   Context context;
@@ -139,8 +149,7 @@ absl::StatusOr<Answer> RunCommand(Session& session, const CommandLine& line) {
   LATHE_ASSIGN_OR_RETURN(const std::vector<int64_t> symbols, SymbolsOf(target));
   LATHE_RETURN_IF_ERROR(CheckMemory(session, target));
   LATHE_ASSIGN_OR_RETURN(const std::vector<Tensor> inputs,
-                         MakeInputs(session.graph(), *target.compiled, symbols, target.seed,
-                                    session.functions().max_bytes()));
+                         MakeInputs(session.graph(), *target.compiled, symbols, target.seed));
   LATHE_ASSIGN_OR_RETURN(const std::vector<Tensor> outputs, target.compiled->function.call(inputs));
   LATHE_ASSIGN_OR_RETURN(const auto version, VersionFor(*target.compiled, symbols));
   const int64_t compiles = session.functions().engine().counters().compiles - before;

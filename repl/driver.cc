@@ -21,7 +21,7 @@ void Driver::AddLine(std::string_view line) {
   ++next_line_;
   const bool blank = line.find_first_not_of(" \t\r\n") == std::string_view::npos;
   pending_ += line;
-  if (pending_.back() != '\n') pending_ += '\n';
+  if (pending_.empty() || pending_.back() != '\n') pending_ += '\n';
   RunPending(/*wait=*/!(interactive_ && blank));
 }
 

@@ -59,48 +59,46 @@ uint64_t StreamOf(const ir::Graph& session, const std::string& name) {
   return 0;
 }
 
-// Bytes of all inputs, or ResourceExhausted: judged before anything is allocated.
-absl::Status CheckBytes(const std::vector<rt::EntryPlan::InputSpec>& inputs,
-                        const std::vector<std::vector<int64_t>>& shapes, int64_t max_bytes) {
-  int64_t total = 0;
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    int64_t bytes = SizeOf(inputs[i].dtype);
-    bool overflow = false;
-    const bool empty = std::find(shapes[i].begin(), shapes[i].end(), 0) != shapes[i].end();
-    for (int64_t extent : shapes[i]) {
-      if (!empty) overflow |= __builtin_mul_overflow(bytes, extent, &bytes);
-    }
-    if (!empty) overflow |= __builtin_add_overflow(total, bytes, &total);
-    if (!overflow && total <= max_bytes) continue;
-    return absl::ResourceExhaustedError(absl::StrCat(
-        "input ", inputs[i].name, " would be ", Name(inputs[i].dtype), "[",
-        absl::StrJoin(shapes[i], ", "), "]", overflow ? "" : absl::StrCat(", ", bytes, " bytes"),
-        "; wanted at most ", max_bytes, " bytes of inputs (--memory)"));
+absl::StatusOr<std::vector<int64_t>> ShapeOf(const rt::EntryPlan::InputSpec& input,
+                                             const std::vector<int64_t>& symbols) {
+  std::vector<int64_t> shape;
+  for (Dim d : input.shape) {
+    LATHE_ASSIGN_OR_RETURN(shape.emplace_back(), dim::Evaluate(d, symbols));
   }
-  return absl::OkStatus();
+  return shape;
 }
 
 }  // namespace
 
-absl::StatusOr<std::vector<Tensor>> MakeInputs(const ir::Graph& session,
-                                               const CompiledValue& compiled,
-                                               const std::vector<int64_t>& symbols, uint64_t seed,
-                                               int64_t max_bytes) {
-  const rt::FunctionState& state = *compiled.function.state();
-  const std::vector<rt::EntryPlan::InputSpec>& specs = state.plan().inputs;
-  std::vector<std::vector<int64_t>> shapes;
-  for (const rt::EntryPlan::InputSpec& spec : specs) {
-    std::vector<int64_t>& shape = shapes.emplace_back();
-    for (Dim d : spec.shape) {
-      LATHE_ASSIGN_OR_RETURN(const int64_t extent, dim::Evaluate(d, symbols));
-      shape.push_back(extent);
+absl::StatusOr<int64_t> InputBytes(const CompiledValue& compiled,
+                                   const std::vector<int64_t>& symbols) {
+  int64_t total = 0;
+  for (const rt::EntryPlan::InputSpec& input : compiled.function.state()->plan().inputs) {
+    LATHE_ASSIGN_OR_RETURN(const std::vector<int64_t> shape, ShapeOf(input, symbols));
+    int64_t bytes = SizeOf(input.dtype);
+    const bool empty = std::find(shape.begin(), shape.end(), 0) != shape.end();
+    bool overflow = false;
+    for (int64_t extent : shape)
+      if (!empty) overflow |= __builtin_mul_overflow(bytes, extent, &bytes);
+    if (!empty) overflow |= __builtin_add_overflow(total, bytes, &total);
+    if (overflow) {
+      return absl::OutOfRangeError(absl::StrCat("the bytes of input ", input.name, ", ",
+                                                Name(input.dtype), "[", absl::StrJoin(shape, ", "),
+                                                "], pass 64 bits"));
     }
   }
-  LATHE_RETURN_IF_ERROR(CheckBytes(specs, shapes, max_bytes));
+  return total;
+}
+
+absl::StatusOr<std::vector<Tensor>> MakeInputs(const ir::Graph& session,
+                                               const CompiledValue& compiled,
+                                               const std::vector<int64_t>& symbols, uint64_t seed) {
+  const std::vector<rt::EntryPlan::InputSpec>& specs = compiled.function.state()->plan().inputs;
   const int64_t largest = LargestIndex(*compiled.traced, symbols);
   std::vector<Tensor> inputs;
   for (size_t i = 0; i < specs.size(); ++i) {
-    LATHE_ASSIGN_OR_RETURN(Tensor t, Tensor::Make(specs[i].dtype, shapes[i]));
+    LATHE_ASSIGN_OR_RETURN(std::vector<int64_t> shape, ShapeOf(specs[i], symbols));
+    LATHE_ASSIGN_OR_RETURN(Tensor t, Tensor::Make(specs[i].dtype, std::move(shape)));
     const uint64_t stream = seed + (StreamOf(session, specs[i].name) << 32);
     const ir::Attrs& attrs = compiled.traced->node(compiled.traced->inputs[i]).attrs;
     if (!ir::FillSizes(attrs, symbols, stream, &t)) Fill(stream, largest, &t);

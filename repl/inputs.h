@@ -12,10 +12,13 @@
 
 namespace lathe::repl {
 
-// In call order. `symbols` by SymbolId of the function. ResourceExhausted beyond `max_bytes`.
+// Bytes of all inputs at these sizes, by SymbolId of the function; OutOfRange if they pass 64 bits.
+absl::StatusOr<int64_t> InputBytes(const CompiledValue& compiled,
+                                   const std::vector<int64_t>& symbols);
+
+// In call order.
 absl::StatusOr<std::vector<Tensor>> MakeInputs(const ir::Graph& session,
                                                const CompiledValue& compiled,
-                                               const std::vector<int64_t>& symbols, uint64_t seed,
-                                               int64_t max_bytes);
+                                               const std::vector<int64_t>& symbols, uint64_t seed);
 
 }  // namespace lathe::repl

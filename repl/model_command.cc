@@ -10,7 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
-#include "compiler/io/npz.h"
+#include "compiler/io/array_files.h"
 #include "ir/attr_text.h"
 #include "ir/dim/facts.h"
 #include "ir/graph.h"
@@ -77,6 +77,11 @@ std::vector<std::string> FactTexts(const ir::Graph& graph) {
   return lines;
 }
 
+// One line, whatever bytes a file's names have.
+std::string LineOf(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
 // What a program does by routines instead of generated code.
 std::vector<std::string> LibraryRoutines(const ir::Staged& program) {
   std::vector<std::string> routines;
@@ -100,7 +105,7 @@ class Command {
     options.open = a_.open;
     io::Arrays arrays;
     if (!a_.inputs.empty()) {
-      absl::StatusOr<io::Arrays> read = io::ReadNpz(a_.inputs);
+      absl::StatusOr<io::Arrays> read = io::ReadArrays(a_.inputs);
       if (!read.ok()) return read.status();
       arrays = *std::move(read);
       for (const auto& [name, t] : arrays) options.contents[name] = t;
@@ -110,6 +115,7 @@ class Command {
     if (!model.ok()) return model.status();
     EngineOptions engine_options;
     engine_options.threads = a_.threads;
+    if (a_.inspect) engine_options.background_compiles = false;  // the generic versions alone
     Engine engine(engine_options);
     const std::vector<std::string> types = InputTypes(model->program);
     std::vector<std::string> facts;
@@ -164,14 +170,14 @@ class Command {
     json["call_seconds"] = seconds;
     json["compiles_in_calls"] = stalls;
     if (a_.json) {
-      std::fprintf(out_, "%s\n", json.dump().c_str());
+      std::fputs(LineOf(json).c_str(), out_);
     } else {
       std::fprintf(out_,
                    "loaded and compiled in %.3f s, called in %.4f s, %lld compiles in the call\n",
                    load_seconds, seconds, static_cast<long long>(stalls));
     }
     if (a_.outputs.empty()) return absl::OkStatus();
-    return io::WriteNpz(a_.outputs, named);
+    return io::WriteArrays(a_.outputs, named);
   }
 
   absl::Status Inspect(const OnnxModel& model, const Function& f,
@@ -190,7 +196,6 @@ class Command {
     std::map<std::string, int> families;
     int kernels = 0;
     for (const Function::VersionInfo& v : f.versions()) {
-      if (stages_ == 1 && kernels > 0) break;  // the generic one comes first
       kernels += v.kernels;
       for (const std::string& family : v.kernel_families) ++families[family];
     }
@@ -205,7 +210,7 @@ class Command {
       json["peak_bytes"] = *bytes;
     }
     if (a_.json) {
-      std::fprintf(out_, "%s\n", json.dump().c_str());
+      std::fputs(LineOf(json).c_str(), out_);
       return absl::OkStatus();
     }
     std::string text;
@@ -240,7 +245,7 @@ class Command {
       const auto bytes = json["peak_bytes"].get<int64_t>();
       absl::StrAppend(&text, "peak bytes\n  ", bytes, ReadableBytes(bytes), "\n");
     }
-    std::fputs(text.c_str(), out_);
+    std::fwrite(text.data(), 1, text.size(), out_);
     return absl::OkStatus();
   }
 
@@ -311,7 +316,7 @@ int RunModelCommand(const ModelArguments& arguments, std::FILE* out, std::FILE* 
     const Json error = {
         {"error",
          {{"code", absl::StatusCodeToString(s.code())}, {"message", std::string(s.message())}}}};
-    std::fprintf(out, "%s\n", error.dump(-1, ' ', false, Json::error_handler_t::replace).c_str());
+    std::fputs(LineOf(error).c_str(), out);
   } else {
     std::fprintf(err, "jit-repl: %s\n", std::string(s.message()).c_str());
   }

@@ -42,6 +42,12 @@ inline uint64_t Differ(int64_t a, int64_t b) {
   return static_cast<uint64_t>(a) ^ static_cast<uint64_t>(b);
 }
 
+// Why the inputs are refused.
+absl::Status Refused(const EntryPlan& plan, absl::Span<const Tensor> inputs) {
+  absl::Status error = plan.InputError(inputs);
+  return error.ok() ? absl::InternalError("inputs were refused that are right") : error;
+}
+
 }  // namespace
 
 absl::Status FunctionState::Enter(ContextState& context) const {
@@ -60,7 +66,7 @@ absl::Status FunctionState::Bind(absl::Span<const Tensor> inputs, ContextState& 
   const size_t count = std::min(inputs.size(), input_headers_.size());
   for (size_t i = 0; i < count; ++i) bad |= HeaderOf(inputs[i]) ^ input_headers_[i];
   if (bad != 0) [[unlikely]]
-    return plan_.InputError(inputs);
+    return Refused(plan_, inputs);
 
   // Ranks are right from here on.
   const auto extent = [inputs](int32_t input, int32_t axis) {
@@ -86,18 +92,18 @@ absl::Status FunctionState::Bind(absl::Span<const Tensor> inputs, ContextState& 
   const size_t symbols = plan_.bind.size();
   for (size_t s = 0; s < symbols; ++s) {
     const EntryPlan::Axis& a = plan_.bind[s];
-    if (a.input >= 0) solve(s, a.offset, a.coefficient);
+    if (a.input >= 0 && !plan_.derives[s]) solve(s, a.offset, a.coefficient);
   }
   if (plan_.reads_data()) [[unlikely]] {
     for (size_t i = 0; i < count; ++i)
       bad |= static_cast<uint64_t>((inputs[i].raw() == nullptr) & (inputs[i].num_elements() != 0));
-    if (bad != 0) return plan_.InputError(inputs);
+    if (bad != 0) return Refused(plan_, inputs);
     LATHE_RETURN_IF_ERROR(plan_.ReadData(inputs, bound));
   }
   for (const EntryPlan::Derived& d : plan_.derived) {
     int64_t* slots = context.derive_slots.data();
     std::copy_n(bound, symbols, slots);
-    if (d.rest.Run(slots) >= 0) return plan_.InputError(inputs);
+    if (d.rest.Run(slots) >= 0) return Refused(plan_, inputs);
     const size_t s = static_cast<size_t>(d.symbol);
     bound[s] = slots[d.slot];
     if (plan_.bind[s].input < 0) continue;
@@ -114,7 +120,7 @@ absl::Status FunctionState::Bind(absl::Span<const Tensor> inputs, ContextState& 
     bad |= static_cast<uint64_t>((inputs[i].raw() == nullptr) & (layout.count != 0));
   }
   if (bad != 0) [[unlikely]]
-    return plan_.InputError(inputs);
+    return Refused(plan_, inputs);
   *strided = any_strided != 0;
   if (any_strided != 0) [[unlikely]] {
     for (size_t i = 0; i < count; ++i) context.ranges[i] = RangeOf(inputs[i]);

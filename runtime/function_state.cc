@@ -27,7 +27,11 @@ absl::StatusOr<std::shared_ptr<FunctionState>> FunctionState::Make(
   }
   for (Dim symbol : plan.symbols) {
     const dim::FactSet& facts = graph->facts();
-    f->domains_.push_back({facts.Range(symbol), facts.CongruenceOf(symbol), facts.Values(symbol)});
+    for (const bool checked : {false, true}) {
+      (checked ? f->checked_domains_ : f->domains_)
+          .push_back({facts.Range(symbol, checked), facts.CongruenceOf(symbol, checked),
+                      facts.Values(symbol, checked)});
+    }
   }
   for (const dim::Fact& fact : graph->facts().facts()) {
     const std::string& where = fact.source.where;

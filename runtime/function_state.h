@@ -63,13 +63,15 @@ class FunctionState {
   const std::shared_ptr<EngineState>& engine() const { return engine_; }
   absl::Status Pin(const std::string& version_name);
 
-  // What is known of each symbol alone, by the facts; made once, because calls can't ask.
+  // What is known of each symbol alone, by the declared facts, and with those that ops require,
+  // which each call checks as well; made once, because calls can't ask.
   struct Domain {
     dim::Interval range;
     dim::Congruence congruence;
     std::vector<int64_t> values;  // all, if they are few
   };
   const std::vector<Domain>& domains() const { return domains_; }
+  const std::vector<Domain>& checked_domains() const { return checked_domains_; }
   // Runs `ask`, which may make Dims of the graph's context; waits for a build under way.
   void WhileNothingBuilds(absl::FunctionRef<void()> ask) const;
   // What the program knows of its sizes, as text; made once, because the graph's dims may be in
@@ -121,7 +123,7 @@ class FunctionState {
   std::shared_ptr<const ir::Graph> graph_;
   EntryPlan plan_;
   std::vector<uint32_t> input_headers_;  // HeaderOf each input
-  std::vector<Domain> domains_;
+  std::vector<Domain> domains_, checked_domains_;
   std::vector<FactText> fact_texts_;
   CompileOptions options_;
 

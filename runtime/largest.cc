@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 
 #include "absl/strings/str_cat.h"
 #include "ir/graph.h"
@@ -40,52 +41,69 @@ Sequence AdmittedValues(const FunctionState::Domain& domain) {
   return s;
 }
 
-// Evaluates and remembers whether the i-th value fits. A value that the facts don't admit together
-// with the others, or whose bytes overflow, doesn't.
+// Which values of a sequence fit. One whose bytes overflow doesn't.
 class Fit {
  public:
-  using Peak = std::function<absl::StatusOr<int64_t>(const Sizes&)>;
-  Fit(const Peak& peak, std::string symbol, Sizes sizes, int64_t bytes, Sequence values)
+  Fit(const PeakOfSizes& peak, std::string symbol, Sizes sizes, int64_t bytes, Sequence values)
       : peak_(peak),
         symbol_(std::move(symbol)),
         sizes_(std::move(sizes)),
         bytes_(bytes),
         values_(std::move(values)) {}
 
-  bool operator()(int64_t i) {
+  // Whether the i-th value fits; nothing if the facts don't admit it together with the others.
+  std::optional<bool> At(int64_t i) {
     const auto it = seen_.find(i);
     if (it != seen_.end()) return it->second;
     sizes_[symbol_] = values_.At(i);
-    absl::StatusOr<int64_t> peak = peak_(sizes_);
+    const absl::StatusOr<int64_t> peak = peak_(sizes_);
     if (!peak.ok()) last_error_ = peak.status();
-    if (peak.ok()) any_admitted_ = true;
-    return seen_[i] = peak.ok() && *peak <= bytes_;
+    const bool admitted =
+        peak.ok() || absl::IsOutOfRange(peak.status()) || absl::IsResourceExhausted(peak.status());
+    any_admitted_ |= admitted;
+    std::optional<bool> fits;
+    if (admitted) fits = peak.ok() && *peak <= bytes_;
+    return seen_[i] = fits;
+  }
+
+  // The admitted value next to the i-th among those between `low` and `high`, less these.
+  std::optional<int64_t> Near(int64_t i, int64_t low, int64_t high) {
+    constexpr int64_t kReach = 128;
+    for (int64_t step = 0; step <= kReach; ++step) {
+      const bool down = i - step > low, up = i + step < high;
+      if (down && At(i - step).has_value()) return i - step;
+      if (up && At(i + step).has_value()) return i + step;
+      if (!down && !up) break;
+    }
+    return std::nullopt;
   }
 
   bool any_admitted() const { return any_admitted_; }
   const absl::Status& last_error() const { return last_error_; }
 
  private:
-  const Peak& peak_;
+  const PeakOfSizes& peak_;
   const std::string symbol_;
   Sizes sizes_;
   const int64_t bytes_;
   const Sequence values_;
-  std::map<int64_t, bool> seen_;
+  std::map<int64_t, std::optional<bool>> seen_;
   bool any_admitted_ = false;
   absl::Status last_error_;
 };
 
 // Probes 0, 1, 3, 7, ... and the last: the index of the highest that fits and of the lowest above
 // it that doesn't; -1 if none fits.
-std::pair<int64_t, int64_t> Bracket(Fit& fits, int64_t count) {
+std::pair<int64_t, int64_t> Bracket(Fit& fit, int64_t count) {
   std::vector<int64_t> probes;
   for (int64_t i = 0; i < count; i = 2 * i + 1) probes.push_back(i);
   if (probes.back() != count - 1) probes.push_back(count - 1);
   int64_t above = count;
   for (size_t p = probes.size(); p-- > 0;) {
-    if (fits(probes[p])) return {probes[p], above};
-    above = probes[p];
+    const std::optional<int64_t> i = fit.Near(probes[p], -1, above);
+    if (!i) continue;
+    if (*fit.At(*i)) return {*i, above};
+    above = *i;
   }
   return {-1, above};
 }
@@ -104,43 +122,48 @@ absl::StatusOr<int64_t> PeakBytes(const FunctionState& function, absl::Span<cons
 }
 
 absl::StatusOr<int64_t> Largest(const FunctionState& function, const std::string& symbol,
-                                const Sizes& others, int64_t bytes) {
+                                const Sizes& others, int64_t bytes, const PeakOfSizes& peak) {
   const std::vector<std::string>& names = function.plan().symbol_names;
   const auto it = std::find(names.begin(), names.end(), symbol);
   if (it == names.end()) {
     return absl::InvalidArgumentError(
         absl::StrCat("function ", function.graph().name, " has no size named ", symbol));
   }
-  ContextState context;
-  return LargestBy(function.domains()[static_cast<size_t>(it - names.begin())], symbol, others,
-                   bytes, [&](const Sizes& sizes) -> absl::StatusOr<int64_t> {
-                     LATHE_ASSIGN_OR_RETURN(std::vector<int64_t> symbols,
-                                            function.SymbolValues(sizes));
-                     return PeakBytes(function, symbols, context);
-                   });
+  return LargestBy(function.checked_domains()[static_cast<size_t>(it - names.begin())], symbol,
+                   others, bytes, peak);
 }
 
-absl::StatusOr<int64_t> LargestBy(
-    const FunctionState::Domain& domain, const std::string& symbol, const Sizes& others,
-    int64_t bytes, const std::function<absl::StatusOr<int64_t>(const Sizes&)>& peak) {
+absl::StatusOr<int64_t> Largest(const FunctionState& function, const std::string& symbol,
+                                const Sizes& others, int64_t bytes) {
+  ContextState context;
+  return Largest(
+      function, symbol, others, bytes, [&](const Sizes& sizes) -> absl::StatusOr<int64_t> {
+        LATHE_ASSIGN_OR_RETURN(std::vector<int64_t> symbols, function.SymbolValues(sizes));
+        return PeakBytes(function, symbols, context);
+      });
+}
+
+absl::StatusOr<int64_t> LargestBy(const FunctionState::Domain& domain, const std::string& symbol,
+                                  const Sizes& others, int64_t bytes, const PeakOfSizes& peak) {
   const Sequence values = AdmittedValues(domain);
-  Fit fits(peak, symbol, others, bytes, values);
+  Fit fit(peak, symbol, others, bytes, values);
   auto [low, high] =
-      values.count > 0 ? Bracket(fits, values.count) : std::pair<int64_t, int64_t>(-1, 0);
+      values.count > 0 ? Bracket(fit, values.count) : std::pair<int64_t, int64_t>(-1, 0);
   if (low < 0) {
-    if (!fits.any_admitted() && !fits.last_error().ok()) return fits.last_error();
+    if (!fit.any_admitted() && !fit.last_error().ok()) return fit.last_error();
     return absl::NotFoundError(absl::StrCat("no admitted value of ", symbol, " stays within ",
                                             bytes, " bytes: the least is ",
                                             values.count > 0 ? values.At(0) : 0));
   }
   while (high - low > 1) {
     const int64_t middle = low + (high - low) / 2;
-    (fits(middle) ? low : high) = middle;
+    const std::optional<int64_t> i = fit.Near(middle, low, high);
+    (i && *fit.At(*i) ? low : high) = i.value_or(middle);
   }
   // A version with a leaner plan may begin above: look a little further, and start anew from there.
   constexpr int64_t kLookahead = 64;
   for (int64_t i = std::min(low + kLookahead, values.count - 1); i > low; --i) {
-    if (fits(i)) low = i;
+    if (fit.At(i).value_or(false)) low = i;
   }
   return values.At(low);
 }

@@ -15,6 +15,8 @@ namespace lathe::rt {
 absl::StatusOr<int64_t> PeakBytes(const FunctionState& function, absl::Span<const int64_t> symbols,
                                   ContextState& context);
 
+using PeakOfSizes = std::function<absl::StatusOr<int64_t>(const Sizes&)>;
+
 // The largest admitted value of `symbol`, others given, whose peak stays within `bytes`. The
 // result's own peak is evaluated, and the next admitted value's is above `bytes`. NotFound if no
 // value fits. The peak is taken to grow with the symbol; this is tested on values over the whole
@@ -22,9 +24,11 @@ absl::StatusOr<int64_t> PeakBytes(const FunctionState& function, absl::Span<cons
 absl::StatusOr<int64_t> Largest(const FunctionState& function, const std::string& symbol,
                                 const Sizes& others, int64_t bytes);
 
-// The same for any peak: values of the domain are tried by `peak`, which gets all sizes.
+// The same for another peak, and among the values of any domain: they are tried by `peak`, which
+// gets all sizes.
+absl::StatusOr<int64_t> Largest(const FunctionState& function, const std::string& symbol,
+                                const Sizes& others, int64_t bytes, const PeakOfSizes& peak);
 absl::StatusOr<int64_t> LargestBy(const FunctionState::Domain& domain, const std::string& symbol,
-                                  const Sizes& others, int64_t bytes,
-                                  const std::function<absl::StatusOr<int64_t>(const Sizes&)>& peak);
+                                  const Sizes& others, int64_t bytes, const PeakOfSizes& peak);
 
 }  // namespace lathe::rt

@@ -98,7 +98,8 @@ class Shapes {
       const auto it = std::find(stage.outputs.begin(), stage.outputs.end(), slot);
       if (it == stage.outputs.end() || stage.graph == nullptr) continue;
       const size_t output = static_cast<size_t>(it - stage.outputs.begin());
-      const auto value = ScalarOf(*stage.graph, stage.graph->body.results[output], exact);
+      const auto value =
+          ScalarOf(*stage.graph, stage.graph->body.results[output], exact, /*exactly=*/true);
       if (value) return *value;
     }
     return absl::FailedPreconditionError("the number of steps depends on data; call it");

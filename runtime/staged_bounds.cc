@@ -131,6 +131,8 @@ void SizeBounds::Add(const FunctionState& function) {
   for (const dim::Fact& fact : function.graph().facts().facts()) {
     const Relation relation = fact.claim.relation;
     if (relation == Relation::kNe || relation == Relation::kIn) continue;
+    // What ops require is checked only where the graph runs: a side or a step that may not.
+    if (fact.standing != dim::Standing::kDeclared) continue;
     const Dim difference = fact.claim.lhs - fact.claim.rhs;  // <= 0, < 0 or == 0
     if (!difference.ok()) continue;
     for (dim::SymbolId s : dim::FreeSymbols(difference)) {

@@ -234,15 +234,17 @@ class Walker {
 
 }  // namespace
 
-std::optional<int64_t> ScalarOf(const ir::Graph& graph, ir::ValueId result,
-                                const KnownSizes& sizes) {
+std::optional<int64_t> ScalarOf(const ir::Graph& graph, ir::ValueId result, const KnownSizes& sizes,
+                                bool exactly) {
   for (;;) {
     const ir::Node& n = graph.node(result);
     if (n.type.dtype != DType::kI64) return std::nullopt;
     if (n.op == ir::Op::k_constant && n.attrs.tensor.num_elements() == 1)
       return ir::IntegerElement(n.attrs.tensor, 0);
     if (n.op == ir::Op::k_size) {
-      const int64_t most = IntervalOf(*n.attrs.dim, sizes).max;
+      const dim::Interval range = IntervalOf(*n.attrs.dim, sizes);
+      if (exactly && range.min != range.max) return std::nullopt;
+      const int64_t most = range.max;
       return most == dim::kUnboundedMax ? std::nullopt : std::optional<int64_t>(most);
     }
     if (n.op != ir::Op::k_reshape && n.op != ir::Op::k_broadcast) return std::nullopt;

@@ -18,8 +18,9 @@ struct StagedPeak {
 // of steps without a bound, which it names. No version is built meanwhile.
 absl::StatusOr<StagedPeak> PeakOf(const StagedState& state, const KnownSizes& sizes);
 
-// The value that a graph's result has whatever the data, at most: a constant, or a size.
-std::optional<int64_t> ScalarOf(const ir::Graph& graph, ir::ValueId result,
-                                const KnownSizes& sizes);
+// The value that a graph's result has whatever the data, at most: a constant, or a size. `exactly`:
+// no other value either.
+std::optional<int64_t> ScalarOf(const ir::Graph& graph, ir::ValueId result, const KnownSizes& sizes,
+                                bool exactly = false);
 
 }  // namespace lathe::rt

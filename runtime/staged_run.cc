@@ -8,7 +8,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "ir/hint.h"
-#include "ir/input_data.h"
 #include "ir/status_macros.h"
 
 namespace lathe::rt {
@@ -16,8 +15,6 @@ namespace {
 
 using Tensors = std::vector<Tensor>;
 using Frame = std::vector<std::optional<Tensor>>;
-
-bool BoolOf(const Tensor& t) { return *static_cast<const char*>(t.raw()) != 0; }
 
 // What the steps of a loop give for one scanned output, joined: one buffer, of the right size from
 // the first step on where the number of steps is known, else doubled when it is full.
@@ -107,9 +104,14 @@ class Runner {
 
   absl::StatusOr<Tensors> RunStep(const StagedCode::Step& step, Frame& frame) {
     const ir::Stage& stage = *step.stage;
-    const bool holds = stage.condition == ir::kNoSlot || BoolOf(*At(frame, stage.condition));
-    int64_t trips =
-        stage.trips == ir::kNoSlot ? INT64_MAX : ir::IntegerElement(*At(frame, stage.trips), 0);
+    bool holds = true;
+    int64_t trips = INT64_MAX;
+    if (stage.condition != ir::kNoSlot) {
+      LATHE_ASSIGN_OR_RETURN(holds, ir::ConditionOf(*At(frame, stage.condition)));
+    }
+    if (stage.trips != ir::kNoSlot) {
+      LATHE_ASSIGN_OR_RETURN(trips, ir::TripsOf(*At(frame, stage.trips)));
+    }
     Tensors inputs;
     inputs.reserve(stage.inputs.size());
     for (size_t i = 0; i < stage.inputs.size(); ++i) {
@@ -163,7 +165,9 @@ class Runner {
       }
       absl::StatusOr<Tensors> given = Run(step.bodies[0], std::move(inputs));
       if (!given.ok()) return ir::WithPrefix(given.status(), absl::StrCat("step ", i));
-      if (stage.gives_condition) goes = BoolOf(given->front());
+      if (stage.gives_condition) {
+        LATHE_ASSIGN_OR_RETURN(goes, ir::ConditionOf(given->front()));
+      }
       for (size_t v = 0; v < carried; ++v) values[v] = std::move((*given)[first + v]);
       for (size_t s = 0; s < scans.size(); ++s) {
         absl::Status appended = scans[s].Append((*given)[first + carried + s]);

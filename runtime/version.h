@@ -81,8 +81,7 @@ class VersionTable {
   const std::vector<std::shared_ptr<const Version>>& versions() const { return versions_; }
   // Evaluates axes, checks and guards: slots hold symbols first.
   const dim::DimProgram& program() const { return program_; }
-  const std::vector<int32_t>& axis_slots() const { return axis_slots_; }    // of plan.dim_axes
-  const std::vector<int32_t>& check_slots() const { return check_slots_; }  // of plan.checks
+  const std::vector<int32_t>& axis_slots() const { return axis_slots_; }  // of plan.dim_axes
   // The guard of version `v`, claim by claim; texts are made with the table, so that printing needs
   // no lock.
   struct GuardClaim {

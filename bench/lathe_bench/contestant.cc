@@ -3,7 +3,6 @@
 #include <sys/resource.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <istream>
 #include <nlohmann/json.hpp>
@@ -12,6 +11,7 @@
 #include <set>
 
 #include "absl/strings/str_cat.h"
+#include "bench/lathe_bench/clock.h"
 #include "bench/lathe_bench/description.h"
 #include "compiler/io/npz.h"
 #include "lathe/lathe.h"
@@ -21,10 +21,6 @@ namespace lathe::bench {
 namespace {
 
 using Json = nlohmann::json;
-
-double Now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 class Contestant {
  public:

@@ -1,6 +1,5 @@
 // Any ONNX model: calls at given sizes, the first of each against the median of the warm ones.
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <fstream>
 #include <map>
@@ -11,6 +10,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "bench/lathe_bench/clock.h"
 #include "bench/lathe_bench/suites.h"
 #include "ir/dim/context.h"
 #include "ir/samples.h"
@@ -20,10 +20,6 @@
 
 namespace lathe::bench {
 namespace {
-
-double Now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 absl::Status AddSize(const std::string& name, const std::string& text, Sizes* sizes) {
   int64_t value = 0;

@@ -42,15 +42,6 @@ constexpr Sample kSamples[] = {
      "output reshape(permute(a, [1, 3, 0, 2, 4]), [h//8 * (w//8), 192]) * 2\n"},
 };
 
-absl::StatusOr<Program> TraceEncoder(bool facts) {
-  Trace t("encoder");
-  examples::EncoderConfig config;
-  if (!facts) config.batch_facts = "?";
-  absl::StatusOr<Value> hidden = examples::BuildEncoder(t, config, examples::SeededWeights(1));
-  if (!hidden.ok()) return hidden.status();
-  return t.finish({*hidden}, {"last_hidden"});
-}
-
 absl::StatusOr<Counts> Count(Engine& engine, absl::StatusOr<Program> program, bool passes) {
   CompileOptions options;
   options.strategy = Strategy::kFullDynamic;
@@ -100,7 +91,10 @@ absl::Status Simplification(const SuiteOptions& options) {
     return absl::OkStatus();
   };
   for (const auto& [facts, passes] : {std::pair(false, false), {false, true}, {true, true}}) {
-    if (absl::Status s = row("encoder", facts, passes, TraceEncoder(facts)); !s.ok()) return s;
+    examples::EncoderConfig config;
+    if (!facts) config.batch_facts = "?";
+    absl::Status s = row("encoder", facts, passes, examples::TraceEncoder(config));
+    if (!s.ok()) return s;
   }
   for (const Sample& sample : kSamples) {
     for (const auto& [facts, passes] : {std::pair(false, false), {false, true}, {true, true}}) {

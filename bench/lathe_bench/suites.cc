@@ -1,7 +1,6 @@
 #include "bench/lathe_bench/suites.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <functional>
@@ -13,6 +12,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "bench/lathe_bench/clock.h"
 #include "bench/lathe_bench/fma_peak.h"
 #include "examples/encoder.h"
 #include "examples/serve_report.h"
@@ -25,10 +25,6 @@ using examples::Fixed;
 using examples::Percentile;
 using examples::Table;
 using Json = nlohmann::json;
-
-double Now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 Tensor Random(std::vector<int64_t> shape) {
   Tensor t(f32, std::move(shape));
@@ -76,13 +72,6 @@ absl::StatusOr<Function> Prepared(Engine& engine, absl::StatusOr<Program> progra
   return f;
 }
 
-absl::StatusOr<Program> TraceEncoder() {
-  Trace t("encoder");
-  absl::StatusOr<Value> hidden = examples::BuildEncoder(t, {}, examples::SeededWeights(1));
-  if (!hidden.ok()) return hidden.status();
-  return t.finish({*hidden}, {"last_hidden"});
-}
-
 std::vector<Tensor> EncoderInputs(int64_t seq) {
   Tensor ids(i64, {1, seq}), mask(i64, {1, seq});
   for (int64_t i = 0; i < seq; ++i) {
@@ -106,7 +95,7 @@ absl::Status TraceRun(const SuiteOptions& options) {
   absl::StatusOr<std::vector<int64_t>> lengths = examples::ReadLengths(options.trace, 400);
   if (!lengths.ok()) return lengths.status();
   Engine engine({.threads = options.threads});
-  absl::StatusOr<Function> f = Prepared(engine, TraceEncoder());
+  absl::StatusOr<Function> f = Prepared(engine, examples::TraceEncoder());
   if (!f.ok()) return f.status();
   Context context;
   std::set<int64_t> seen;
@@ -142,7 +131,7 @@ absl::Status TraceRun(const SuiteOptions& options) {
 
 absl::Status FirstCallChild(const SuiteOptions& options) {
   Engine engine({.threads = options.threads});
-  absl::StatusOr<Function> f = Prepared(engine, TraceEncoder());
+  absl::StatusOr<Function> f = Prepared(engine, examples::TraceEncoder());
   if (!f.ok()) return f.status();
   f->wait_for_versions();
   for (int64_t i = 0; i < 40; ++i) {

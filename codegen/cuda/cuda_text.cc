@@ -56,7 +56,10 @@ TextEmitter::TextEmitter(const Kernel& k)
       vars_(static_cast<size_t>(k.num_vars)),
       regs_(static_cast<size_t>(k.num_regs)),
       types_(static_cast<size_t>(k.num_regs)),
-      opened_dims_(1) {}
+      opened_dims_(1),
+      facts_(k.dims.get()) {
+  facts_.AddBounds(k.assumptions);
+}
 
 absl::Status TextEmitter::Check(const std::vector<Stmt>& block) const {
   for (const Stmt& s : block) {
@@ -103,7 +106,7 @@ void TextEmitter::Signature(const std::string& name) {
     dim::IsSymbol(size, &symbol);
     const std::string s = Fresh('s');
     absl::StrAppend(&parameters, "lathe_i64 ", s, ", ");
-    Bind(symbol, s);
+    Bind(symbol, {s});
   }
   Open(absl::StrCat("extern \"C\" __global__ void __launch_bounds__(", kMaxBlockThreads, ") ", name,
                     "(", parameters, "lathe_i64 tasks, lathe_i64* error)"));
@@ -113,7 +116,7 @@ void TextEmitter::ScratchParts() {
   for (size_t i = 0; i < kernel_.buffers.size(); ++i) {
     const BufferDecl& b = kernel_.buffers[i];
     if (b.kind == BufferKind::kWorkerScratch)
-      Line(buffers_[i], " += warp * ", Value(b.elements), ";");
+      Line(buffers_[i], " += warp * ", Text(b.elements), ";");
   }
 }
 
@@ -127,12 +130,13 @@ absl::StatusOr<std::string> TextEmitter::Run(const std::string& name) {
   buffers_.resize(kernel_.buffers.size());
   Tables(name);
   Signature(name);
-  Line("const lathe_i64 lane = threadIdx.x & 31u;");
+  Line("const lathe_i32 lane = threadIdx.x & 31u;");
   Line("const lathe_i64 warp = ((lathe_i64)blockIdx.x * blockDim.x + threadIdx.x) >> 5;");
   Line("const lathe_i64 warps = ((lathe_i64)gridDim.x * blockDim.x) >> 5;");
   ScratchParts();
   Open("for (lathe_i64 task = warp; task < tasks; task += warps)");
-  Bind(kernel_.task, "task");
+  Bind(kernel_.task, {"task"});
+  facts_.AddLoop(kernel_.dims->SymbolDim(kernel_.task), 0, kernel_.tasks);
   bool scratch = false;
   for (const BufferDecl& b : kernel_.buffers) scratch |= b.kind == BufferKind::kWorkerScratch;
   // The scratch is that of the warp's task before.

@@ -145,7 +145,8 @@ LATHE_FN T lathe_mod(T a, T b) {
   }
   return r != 0 && (r < 0) != (b < 0) ? lathe_add(r, b) : r;
 }
-LATHE_FN lathe_i64 lathe_ceildiv(lathe_i64 a, lathe_i64 b) {
+template <class T>
+LATHE_FN T lathe_ceildiv(T a, T b) {
   return lathe_neg(lathe_floordiv(lathe_neg(a), b));
 }
 template <class T>

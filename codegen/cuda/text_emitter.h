@@ -8,6 +8,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "codegen/cuda/hazards.h"
+#include "codegen/kernel/index_facts.h"
 #include "codegen/kernel/kernel.h"
 
 namespace lathe::cuda {
@@ -32,11 +33,21 @@ class TextEmitter {
   void Signature(const std::string& name);
   void ScratchParts();
 
-  // text_dims.cc: a name or literal that holds the Dim's value; prints what it needs first.
-  std::string Value(Dim d);
-  std::string Compute(Dim d);
+  // text_dims.cc
+  // A name or literal, and whether it is a lathe_i32 (a lathe_i64 otherwise).
+  struct Index {
+    std::string text;
+    bool is_narrow = false;
+  };
+  Index Value(Dim d);                        // prints what it needs first
+  std::string Value(Dim d, bool as_narrow);  // converted, if it is of the other type
+  std::string Text(Dim d) { return Value(d).text; }
+  std::string Compute(const dim::Expr& e, bool is_narrow);
   std::string Condition(const Claim& c);
-  void Bind(dim::SymbolId symbol, std::string name) { symbols_[symbol] = std::move(name); }
+  bool IsNarrow(const dim::Expr& e) const;
+  bool IsNarrow(Dim index, Dim stride) const;  // index + lane * stride
+  bool IsNarrow(const kernel::Stmt& loop) const;
+  void Bind(dim::SymbolId symbol, Index index) { symbols_[symbol] = std::move(index); }
 
   // text_ops.cc
   void Let(const kernel::Stmt& s);
@@ -72,10 +83,11 @@ class TextEmitter {
   std::vector<std::string> buffers_, vars_;
   std::vector<std::string> regs_;
   std::vector<kernel::KType> types_;  // of registers
-  absl::flat_hash_map<dim::SymbolId, std::string> symbols_;
-  absl::flat_hash_map<Dim, std::string> dims_;  // that are in scope
-  std::vector<std::vector<Dim>> opened_dims_;   // by open brace
-  absl::flat_hash_map<char, int> next_;         // numbers of names, by kind
+  absl::flat_hash_map<dim::SymbolId, Index> symbols_;
+  absl::flat_hash_map<Dim, Index> dims_;       // that are in scope
+  std::vector<std::vector<Dim>> opened_dims_;  // by open brace
+  kernel::IndexFacts facts_;                   // of the loops around
+  absl::flat_hash_map<char, int> next_;        // numbers of names, by kind
 };
 
 }  // namespace lathe::cuda

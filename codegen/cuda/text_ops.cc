@@ -32,11 +32,11 @@ std::string TextEmitter::Expression(const Stmt& s) {
     case KOp::kConst:
       return Constant(s.type, s.imm);
     case KOp::kIndex:
-      return absl::StrCat("(", type, ")", Value(s.index));
+      return absl::StrCat("(", type, ")", Text(s.index));
     case KOp::kLane:
       return absl::StrCat("(", type, ")", vector ? "lane" : "0");
     case KOp::kMask:
-      return absl::StrCat(vector ? "lane" : "0", " < ", Value(s.index));
+      return absl::StrCat(vector ? "lane" : "0", " < ", Text(s.index));
     case KOp::kCast:
     case KOp::kBitcast:
       return Call(absl::StrCat(kernel::Name(s.op), "_", lathe::Name(s.type.dtype)), s);

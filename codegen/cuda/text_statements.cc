@@ -28,10 +28,11 @@ std::string TextEmitter::Element(const Stmt& s) {
   if (s.kind == StmtKind::kLet && s.op == KOp::kGather) {
     return absl::StrCat(buffer, "[", reg(s.args[0]), "]");
   }
-  const std::string index = Value(s.index);
-  if (s.type.lanes == 1 || s.stride == Dim(0)) return absl::StrCat(buffer, "[", index, "]");
+  if (s.type.lanes == 1 || s.stride == Dim(0)) return absl::StrCat(buffer, "[", Text(s.index), "]");
+  const bool is_narrow = IsNarrow(s.index, s.stride);
+  const std::string index = Value(s.index, is_narrow);
   if (s.stride == Dim(1)) return absl::StrCat(buffer, "[", index, " + lane]");
-  return absl::StrCat(buffer, "[", index, " + lane * ", Value(s.stride), "]");
+  return absl::StrCat(buffer, "[", index, " + lane * ", Value(s.stride, is_narrow), "]");
 }
 
 std::string TextEmitter::FromMemory(const BufferDecl& b, const std::string& element) const {
@@ -70,7 +71,7 @@ void TextEmitter::Store(const Stmt& s) {
 }
 
 void TextEmitter::Fail(const Stmt& s) {
-  const std::string position = Value(s.index), bound = Value(s.stride);
+  const std::string position = Text(s.index), bound = Text(s.stride);
   Line("if (lane == 0) lathe_fail(error, ", s.imm, ", ", position, ", ", reg(s.args[0]), ", ",
        bound, ");");
   Line("return;");
@@ -93,11 +94,15 @@ void TextEmitter::Branch(const std::string& condition, const Stmt& s) {
 
 void TextEmitter::For(const Stmt& s) {
   const Hazards::State before = hazards_.state();
-  const std::string begin = Value(s.begin), end = Value(s.end), i = Fresh('i');
+  const kernel::IndexFacts outside = facts_;
+  const bool is_narrow = IsNarrow(s);
+  const std::string begin = Value(s.begin, is_narrow), end = Value(s.end, is_narrow);
+  const std::string i = Fresh('i');
   if (s.loop == kernel::LoopKind::kUnrolled) Line("LATHE_UNROLL");
-  Open(absl::StrCat("for (lathe_i64 ", i, " = ", begin, "; ", i, " < ", end, "; ", i,
-                    " += ", s.step, ")"));
-  Bind(s.symbol, i);
+  Open(absl::StrCat("for (", is_narrow ? "lathe_i32 " : "lathe_i64 ", i, " = ", begin, "; ", i,
+                    " < ", end, "; ", i, " += ", s.step, ")"));
+  Bind(s.symbol, {i, is_narrow});
+  facts_.AddLoop(kernel_.dims->SymbolDim(s.symbol), s.begin, s.end);
   if (hazards_.IterationsNeedBarrier(s)) {
     Line("__syncwarp();");
     hazards_.Barrier();
@@ -105,6 +110,7 @@ void TextEmitter::For(const Stmt& s) {
   Block(s.body);
   Close();
   hazards_.Merge(before);
+  facts_ = outside;
 }
 
 void TextEmitter::Block(const std::vector<Stmt>& block) {
@@ -132,7 +138,7 @@ void TextEmitter::Statement(const Stmt& s) {
     case StmtKind::kIfDim:
       return Branch(Condition(s.claim), s);
     case StmtKind::kBind:
-      return Bind(s.symbol, reg(s.args[0]));
+      return Bind(s.symbol, {reg(s.args[0])});
     case StmtKind::kFail:
       return Fail(s);
     case StmtKind::kBarrier:

@@ -1,7 +1,7 @@
 #pragma once
 // Reads and writes .npy arrays: NumPy's format 1.0, 2.0 and 3.0, little endian, in C or Fortran
-// order, of the element types that NumPy and Lathe share. jit-repl, lathe-bench and the tests call
-// it. Errors name file, array and what was found. A file's data is mapped where it is in C order.
+// order, of the element types that NumPy and Lathe share. Errors name
+// file, array and what was found. A file's data is mapped where it is in C order.
 #include <memory>
 #include <string>
 

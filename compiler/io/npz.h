@@ -1,7 +1,7 @@
 #pragma once
 // Reads and writes .npz containers, zip files of .npy arrays whose members are stored or deflated.
-// jit-repl, lathe-bench and the tests call it. Errors name file, array and what was found; what a
-// member claims to hold is checked before room is made for it.
+// Errors name file, array and what was found; what a member claims to hold is checked before room
+// is made for it.
 #include <memory>
 #include <string>
 

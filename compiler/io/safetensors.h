@@ -1,8 +1,7 @@
 #pragma once
 // Reads .safetensors files: a header of names, types and places, then the data, which is mapped,
-// never copied where it is aligned. jit-repl, lathe-bench and the tests call it. As the format
-// wants, the arrays cover the data without hole or overlap, and no name comes twice. Errors name
-// file, array and what was found.
+// never copied where it is aligned. As the format wants, the arrays cover the data without hole or
+// overlap, and no name comes twice. Errors name file, array and what was found.
 #include <map>
 #include <memory>
 #include <string>

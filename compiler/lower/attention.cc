@@ -88,7 +88,9 @@ class AttentionLowering {
   void OpenBuffers(Dim graph_dim, Dim graph_value_dim) {
     for (int i = 0; i < 3; ++i) {
       base_[i] = n_.operands[i];
-      while (!c_.plan.IsBuffer(base_[i])) base_[i] = c_.graph.node(base_[i]).operands[0];
+      // Under a view that has a buffer for another reader there may be the one to read in strides.
+      while (!c_.plan.IsBuffer(base_[i]) || !IsStrided(c_.graph, n_.operands[i], base_[i]))
+        base_[i] = c_.graph.node(base_[i]).operands[0];
       in_[i] = scope_.Input(base_[i]);
     }
     out_ = scope_.Output(group_.outputs[0]);

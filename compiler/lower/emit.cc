@@ -18,13 +18,63 @@ using kernel::Reg;
 
 namespace {
 
-// x - broadcast(max(x)): what softmax takes the exponential of, never above 0.
+// Where a reshape or broadcast leaves the axes of its operand: `axes` (in the operand, of extents
+// other than 1) become those of the result. False if one of them is split, joined or repeated.
+bool FollowAxes(const Node& n, const Shape& from, std::vector<int64_t>* axes) {
+  const Shape& to = n.type.shape;
+  std::vector<int64_t> place;  // by axis of `from`
+  if (n.op == Op::k_broadcast) {
+    place = n.attrs.axes;
+  } else if (n.op == Op::k_reshape) {  // axes of extent 1 come and go
+    size_t next = 0;
+    const auto skip = [&] {
+      while (next < to.size() && to[next] == Dim(1)) ++next;
+    };
+    for (Dim extent : from) {
+      place.push_back(0);
+      if (extent == Dim(1)) continue;
+      skip();
+      if (next == to.size() || to[next] != extent) return false;
+      place.back() = static_cast<int64_t>(next++);
+    }
+    skip();
+    if (next != to.size()) return false;
+  }
+  if (place.size() != from.size()) return false;
+  for (int64_t& a : *axes) {
+    const Dim extent = from[static_cast<size_t>(a)];
+    a = place[static_cast<size_t>(a)];
+    if (a >= static_cast<int64_t>(to.size()) || to[static_cast<size_t>(a)] != extent) return false;
+  }
+  return true;
+}
+
+// x - broadcast(max(x)), row by row: what softmax takes the exponential of, never above 0.
 bool IsShiftedByMaximum(const ir::Graph& graph, ValueId v) {
-  const Node& n = graph.node(v);
-  if (n.op != Op::k_sub) return false;
-  ValueId shift = n.operands[1];
-  while (IsView(graph.node(shift).op)) shift = graph.node(shift).operands[0];
-  return graph.node(shift).op == Op::k_max && graph.node(shift).operands[0] == n.operands[0];
+  if (graph.node(v).op != Op::k_sub) return false;
+  const ValueId x = graph.node(v).operands[0];
+  std::vector<const Node*> views;  // from the difference to the maximum
+  const Node* n = &graph.node(graph.node(v).operands[1]);
+  for (; n->op == Op::k_reshape || n->op == Op::k_broadcast; n = &graph.node(n->operands[0]))
+    views.push_back(n);
+  if (n->op != Op::k_max || n->operands[0] != x) return false;
+  const Shape& whole = graph.type(x).shape;
+  std::vector<int64_t> kept, axes;  // axes of x that aren't reduced; the same in what follows
+  for (size_t i = 0, next = 0; i < whole.size(); ++i) {
+    const auto axis = static_cast<int64_t>(i);
+    const bool reduced =
+        std::find(n->attrs.axes.begin(), n->attrs.axes.end(), axis) != n->attrs.axes.end();
+    if (!reduced && whole[i] != Dim(1)) {
+      kept.push_back(axis);
+      axes.push_back(static_cast<int64_t>(next));
+    }
+    next += !reduced || n->type.shape.size() == whole.size() ? 1 : 0;
+  }
+  for (size_t i = views.size(); i-- > 0;) {
+    const Shape& from = graph.type(views[i]->operands[0]).shape;
+    if (!FollowAxes(*views[i], from, &axes)) return false;
+  }
+  return axes == kept;
 }
 
 // The depth is that of `d`.
@@ -295,7 +345,7 @@ Reg ElementEmitter::EmitGather(ValueId v, const Coords& coords) {
   const int buffer = scope_.FlatInput(n.operands[0]);
   Reg r;
   if (vector) {
-    const Dim stride = Volume({shape.begin() + axis + 1, shape.end()});
+    const Dim stride = Volume(absl::Span<const Dim>(shape).subspan(axis + 1));
     const Reg position =
         b().Bin(KOp::kAdd, DimValue(flat), b().Bin(KOp::kMul, row, b().Index(stride)));
     r = b().Gather(buffer, position, And(axis_.mask, predicate_));
@@ -339,12 +389,13 @@ void ElementEmitter::EmitIndexFailure(const std::string& text, ValueId indices,
       const Dim here = b().dims()->SymbolDim(axis_.symbol) + lane;
       for (Dim d : index_coords)
         one.push_back(dim::Substitute(d, {{axis_.symbol, here}}, b().dims()));
-      ElementEmitter scalar(scope_, VectorAxis{});
-      const Reg i = b().Cast(scalar.Emit(indices, one), i64);
-      const Reg low = b().Bin(KOp::kLt, i, b().Index(Dim(0) - extent));
-      const Reg high = b().Bin(KOp::kGe, i, b().Index(extent));
-      b().If(b().Bin(KOp::kOr, low, high),
-             [&] { b().Fail(text, i, FlatIndex(shape, one), extent); });
+      // The indices of other lanes may lie outside of their buffer.
+      const Reg is_here = b().Bin(KOp::kEq, b().Lane({i64, axis_.lanes}), b().Index(lane));
+      b().If(b().Any(And(bad, is_here)), [&] {
+        ElementEmitter scalar(scope_, VectorAxis{});
+        const Reg i = b().Cast(scalar.Emit(indices, one), i64);
+        b().Fail(text, i, FlatIndex(shape, one), extent);
+      });
     });
     b().Fail(text, b().Int({i64, 1}, 0), 0, extent);
     Close();

@@ -34,6 +34,10 @@ class ElementEmitter {
   kernel::Reg Compute(ir::ValueId v, const Coords& coords);
   // Within the current block `v` is this register, whatever the coordinates.
   void Define(ir::ValueId v, kernel::Reg r) { blocks_.back().defined[v] = r; }
+  // Within the current block the element of `v` at `coords` is this register.
+  void Remember(ir::ValueId v, const Coords& coords, kernel::Reg r) {
+    blocks_.back().memo[{v, predicate_, coords}] = r;
+  }
   // An element op on registers that are there already.
   kernel::Reg Apply(ir::ValueId v, std::vector<kernel::Reg> operands);
 
@@ -80,7 +84,6 @@ class ElementEmitter {
                                const Coords& index_coords, Dim extent);
   void EmitIndexFailure(const std::string& text, ir::ValueId indices, const Coords& index_coords,
                         Dim extent, kernel::Reg bad, kernel::Reg index);
-  kernel::Reg EmitRandom(const ir::Node& n, const Coords& coords);
   kernel::Reg EmitMatMul(const ir::Node& n, const Coords& coords);
   kernel::Reg EmitAttention(const ir::Node& n, const Coords& coords);
   kernel::Reg EmitReduction(ir::ValueId v, const Coords& coords);

@@ -243,7 +243,7 @@ class Fuser {
     if (n.op == Op::k_gather && k == 1 && !ReadsEveryIndex(graph_, v)) NeedFromOutside(o);
     if (n.op == Op::k_slice || n.op == Op::k_windows || (n.op == Op::k_gather && k == 0))
       partly_[o] = true;
-    if (IsView(n.op) && partly_[v] && !plan_->buffered[v]) partly_[o] = true;
+    if (g == kNone && partly_[v] && !plan_->buffered[v]) partly_[o] = true;
     if (n.op == Op::k_gather && k == 0) Need(UnderReshapes(o));
     if (contracts && !IsView(node(o).op)) Need(o);
     // A product reads what lies under its operand's views once a row or column.
@@ -300,8 +300,9 @@ class Fuser {
                        n.op == Op::k_concat || n.op == Op::k_gather || n.op == Op::k_random ||
                        (ends_in_place_[v] && IsWindowReduction(graph_, v));
     if (!light) return false;
-    // A gather may fail: all of it is computed, whoever needs how much.
-    if (n.op == Op::k_gather && !n.attrs.unchecked && (by == kNone || partly_[v])) return false;
+    // A gather may fail: all of it is computed, whoever needs how much, or repeats it how often.
+    if (n.op == Op::k_gather && !n.attrs.unchecked && (by == kNone || partly_[v] || repeated_[v]))
+      return false;
     if (!index_only && by == kMany && !IsSingle(v)) return false;
     if (!index_only && repeated_[v] && !IsCheap(n.op) && !IsSingle(v)) return false;
     return ++inlined_[by] <= kMaxInlined;

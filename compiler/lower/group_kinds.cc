@@ -112,7 +112,7 @@ bool ReadsEveryIndex(const Graph& graph, ValueId gather) {
   for (size_t i = 0; i < n.type.shape.size(); ++i) {
     if (i >= axis && i < end) continue;
     const Dim d = n.type.shape[i];
-    if (d.is_constant() ? d.constant() < 1 : !graph.facts().Proves(d >= 1)) return false;
+    if (d.is_constant() ? d.constant() < 1 : !graph.facts().ProvesQuickly(d >= 1)) return false;
   }
   return true;
 }

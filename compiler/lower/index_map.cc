@@ -12,12 +12,6 @@ using ir::Node;
 using ir::Op;
 using ir::ValueId;
 
-Dim Volume(const Shape& shape) {
-  Dim volume = 1;
-  for (Dim d : shape) volume = volume * d;
-  return volume;
-}
-
 Shape MapShape(const Shape& shape, const DimMap& map) {
   Shape mapped;
   for (Dim d : shape) mapped.push_back(map(d));
@@ -65,8 +59,8 @@ std::vector<ReshapeRun> MatchRuns(const Shape& from, const Shape& to) {
           const Shape& side = na == 0 ? to : from;
           const size_t at = na == 0 ? j : i;
           if (total != 1 || side[at] != Dim(1)) continue;
-        } else if (Volume({from.begin() + i, from.begin() + a}) !=
-                   Volume({to.begin() + j, to.begin() + b})) {
+        } else if (Volume(absl::Span<const Dim>(from).subspan(i, a - i)) !=
+                   Volume(absl::Span<const Dim>(to).subspan(j, b - j))) {
           continue;
         }
         best = {i, a, j, b};

@@ -8,6 +8,7 @@
 
 #include "absl/types/span.h"
 #include "ir/graph.h"
+#include "ir/shape_rules.h"
 
 namespace lathe::compiler {
 
@@ -18,7 +19,7 @@ using DimMap = std::function<Dim(Dim)>;
 Dim FlatIndex(const Shape& shape, const Coords& coords);
 // Coordinates of row-major position `flat`.
 Coords Delinearize(const Shape& shape, Dim flat);
-Dim Volume(const Shape& shape);
+using ir::Volume;
 Shape MapShape(const Shape& shape, const DimMap& map);
 
 // A coordinate that was put together from finer ones: `joined` is their position in `parts`.

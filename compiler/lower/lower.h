@@ -14,6 +14,8 @@ namespace lathe::compiler {
 struct ScheduleTarget {
   int vector_bytes = 32;
   int num_vector_registers = 16;
+  // Whether index arithmetic has 32 bits where bounds allow it: they become lines of the kernels.
+  bool has_narrow_indices = false;
   int native_lanes(DType t) const {
     return vector_bytes / static_cast<int>(std::max<int64_t>(SizeOf(t), 4));
   }

@@ -303,7 +303,10 @@ class RowLowering {
       const std::set<int>& needs = passes_.needs(v);
       if (!needs.contains(p) && !(out_.contains(v) && passes_.pass(v) == p)) continue;
       if (p > *needs.begin()) {
-        e.Define(v, out_.contains(v) ? e.LoadAt(out_.at(v), flat) : e.LoadAt(scratch_.at(v), j));
+        const Reg r = out_.contains(v) ? e.LoadAt(out_.at(v), flat) : e.LoadAt(scratch_.at(v), j);
+        // What isn't of the group may be read at other places, too.
+        if (passes_.InGroup(v)) e.Define(v, r);
+        if (!passes_.InGroup(v)) e.Remember(v, coords, r);
       }
     }
     for (ValueId m : group_.members) DefineFull(e, m, p, coords, flat, j);
@@ -338,10 +341,8 @@ class RowLowering {
                           ? coords
                           : space_.PerRowCoords(row_coords_, c_.graph.type(o).shape.size());
     const Reg r = e.Emit(o, at);
-    if (scratch_.contains(o) && !passes_.InGroup(o) && p == *passes_.needs(o).begin()) {
+    if (scratch_.contains(o) && !passes_.InGroup(o) && p == *passes_.needs(o).begin())
       e.StoreAt(scratch_.at(o), j, r);
-      e.Define(o, r);
-    }
     return r;
   }
 

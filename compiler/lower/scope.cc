@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "codegen/kernel/index_facts.h"
 
 namespace lathe::compiler {
 
@@ -13,22 +14,17 @@ using kernel::BufferKind;
 
 namespace {
 
-// The least i32 is left out, so that the negated number fits as well.
-bool InI32(const dim::FactSet& facts, Dim d, int64_t least = -INT32_MAX) {
-  const dim::Interval r = facts.Range(d);
-  return !r.empty() && r.min >= least && r.max <= INT32_MAX;
-}
-
 // What sums and products make of their operands is right modulo 2^32; other operations need them as
 // they are.
-bool PartsInI32(const dim::FactSet& facts, Dim d) {
+bool PartsFitI32(const kernel::IndexFacts& facts, Dim d) {
   if (d.is_constant()) return true;
   const dim::Expr e = dim::Decompose(d);
   const bool wraps = e.kind == dim::ExprKind::kAdd || e.kind == dim::ExprKind::kMul;
   const bool divides = !wraps && e.kind != dim::ExprKind::kMin && e.kind != dim::ExprKind::kMax;
   for (size_t i = 0; i < e.operands.size(); ++i) {
-    if (!wraps && !InI32(facts, e.operands[i], divides && i == 1 ? 1 : -INT32_MAX)) return false;
-    if (!PartsInI32(facts, e.operands[i])) return false;
+    const dim::Interval r = facts.Range(e.operands[i]);
+    if (!wraps && (!kernel::FitsI32(r) || (divides && i == 1 && r.min < 1))) return false;
+    if (!PartsFitI32(facts, e.operands[i])) return false;
   }
   return true;
 }
@@ -36,7 +32,11 @@ bool PartsInI32(const dim::FactSet& facts, Dim d) {
 }  // namespace
 
 KernelScope::KernelScope(const LowerContext& c, const std::string& name)
-    : graph_(c.graph), plan_(c.plan), query_(c.query), builder_(name) {}
+    : graph_(c.graph),
+      plan_(c.plan),
+      query_(c.query),
+      has_narrow_indices_(c.target.has_narrow_indices),
+      builder_(name) {}
 
 Dim KernelScope::Map(Dim d) {
   if (d.is_constant()) return d;
@@ -124,37 +124,38 @@ int KernelScope::Scratch(const std::string& name, DType dtype, Dim elements, Dim
   return Add(name, dtype, BufferKind::kWorkerScratch, elements, arg);
 }
 
+absl::Span<const std::vector<Claim>> KernelScope::Bounds() {
+  for (size_t i = bounds_.size(); i < sizes_.size(); ++i) {
+    bounds_.emplace_back();
+    if (!query_.Ask(sizes_[i] >= 0)) continue;
+    const Dim size = builder_.sizes()[i];
+    bounds_[i].push_back(Dim(0) <= size);
+    if (const std::optional<int64_t> most = query_.Maximum(sizes_[i]))
+      bounds_[i].push_back(size <= *most);
+  }
+  return bounds_;
+}
+
 bool KernelScope::FitsI32(Dim d, dim::SymbolId lane_symbol, int lanes) {
   const auto [it, is_new] = fits_i32_.try_emplace(d, false);
   if (!is_new) return it->second;
-  dim::FactSet facts(builder_.dims());
-  // Of these alone the range is known: as symbols they count as numbers from 0 on.
-  std::vector<Dim> known = {builder_.task()};
-  // Facts that clash belong to loops without turns: without them less is known.
-  const auto add = [&](const Claim& c) { facts.Add(c, dim::Standing::kDerived, {}).IgnoreError(); };
-  for (size_t i = 0; i < sizes_.size(); ++i) {
-    if (!query_.Ask(sizes_[i] >= 0)) continue;
-    known.push_back(builder_.sizes()[i]);
-    if (const std::optional<int64_t> most = query_.Maximum(sizes_[i])) add(known.back() <= *most);
-  }
+  kernel::IndexFacts facts(builder_.dims());
+  facts.AddNumber(builder_.task());
+  for (const std::vector<Claim>& claims : Bounds()) facts.AddBounds(claims);
   for (const kernel::KernelBuilder::Loop& loop : builder_.loops()) {
     const bool runs_along = loop.variable == builder_.dims()->SymbolDim(lane_symbol);
-    if (!facts.Proves(loop.begin >= 0)) continue;
-    known.push_back(loop.variable);
-    add(loop.begin <= loop.variable);
-    add(loop.variable < loop.end + (runs_along ? lanes - 1 : 0));
+    facts.AddLoop(loop.variable, loop.begin, loop.end + (runs_along ? lanes - 1 : 0));
   }
-  const auto is_known = [&](dim::SymbolId s) {
-    return std::find(known.begin(), known.end(), builder_.dims()->SymbolDim(s)) != known.end();
-  };
-  const std::vector<dim::SymbolId> symbols = dim::FreeSymbols(d);
-  it->second = std::all_of(symbols.begin(), symbols.end(), is_known) && InI32(facts, d) &&
-               PartsInI32(facts, d);
+  it->second = kernel::FitsI32(facts.Range(d)) && PartsFitI32(facts, d);
   return it->second;
 }
 
 LoweredKernel KernelScope::Finish(Dim tasks, Dim kernel_tasks, Dim work, std::string schedule) {
   builder_.Tasks(kernel_tasks);
+  if (has_narrow_indices_) {
+    for (const std::vector<Claim>& claims : Bounds())
+      for (const Claim& c : claims) builder_.Assume(c);
+  }
   LoweredKernel lowered;
   lowered.args = std::move(args_);
   lowered.sizes = std::move(sizes_);

@@ -50,12 +50,15 @@ class KernelScope {
   LoweredKernel Finish(Dim tasks, Dim kernel_tasks, Dim work, std::string schedule);
 
  private:
+  // What bounds the sizes so far: 0 <= n, n <= its maximum; nothing for one that may be below 0.
+  absl::Span<const std::vector<Claim>> Bounds();
   int Add(const std::string& name, DType dtype, kernel::BufferKind kind, Dim elements,
           KernelArg arg);
 
   const ir::Graph& graph_;
   const FusionPlan& plan_;
   DimQuery& query_;
+  const bool has_narrow_indices_;
   kernel::KernelBuilder builder_;
   absl::flat_hash_map<dim::SymbolId, Dim> symbols_;
   absl::flat_hash_map<Dim, Dim> params_, mapped_;
@@ -63,6 +66,7 @@ class KernelScope {
   absl::flat_hash_map<Dim, bool> fits_i32_;
   std::vector<KernelArg> args_;
   std::vector<Dim> sizes_;
+  std::vector<std::vector<Claim>> bounds_;  // see Bounds
   std::vector<Join> joins_;
 };
 

@@ -31,12 +31,14 @@ bool IsLossless(DType from, DType to) {
   return (IsUnsigned(from) || !IsUnsigned(to)) && Digits(from) <= Digits(to);
 }
 
-// With a lossless first step, the second sees the same number that a direct cast sees.
+// With a lossless first step, the second sees the same number that a direct cast sees. But to an
+// integer a float saturates, where an integer wraps.
 bool CastOfCast(Match& m) {
   if (!m.Is(0, Op::k_cast)) return false;
   const ValueId x = m.in(0).operands[0];
   const DType from = m.at(x).type.dtype, middle = m.in(0).type.dtype, to = m.node().type.dtype;
   if (!IsLossless(from, middle)) return false;
+  if (IsInt(from) && IsFloat(middle) && IsInt(to) && !IsLossless(from, to)) return false;
   if (from == to) return m.Replace(x);
   return m.Become(Op::k_cast, {x}, m.node().attrs);
 }

@@ -4,6 +4,7 @@
 // have no other user, all new constants are finite, and no zero changes its sign. Results are
 // rounded otherwise, within the bound of the product (docs/numerics.md).
 #include <cmath>
+#include <limits>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "compiler/passes/match.h"
 #include "compiler/passes/pass.h"
 #include "compiler/passes/rewriter.h"
+#include "ir/visit_dtype.h"
 
 namespace lathe::compiler {
 namespace {
@@ -99,11 +101,25 @@ class ScaleFolder {
     return EvaluateNode(graph_, wide, {find_.node(from.operands[0]).attrs.tensor});
   }
 
+  // Whether an element other than 0 has become 0 or subnormal. Both are dense.
+  static bool Underflows(const Tensor& before, const Tensor& after) {
+    return VisitDType(after.dtype(), [&](auto type) {
+      using T = decltype(type);
+      for (int64_t i = 0; i < after.num_elements(); ++i) {
+        const double was = static_cast<double>(before.data<T>()[i]);
+        const double is = std::fabs(static_cast<double>(after.data<T>()[i]));
+        if (was != 0 && is < static_cast<double>(std::numeric_limits<T>::min())) return true;
+      }
+      return false;
+    });
+  }
+
   std::optional<Tensor> Evaluate(Op op, const Tensor& a, const Tensor& b) const {
     Node n{.op = op};
     n.type = {a.dtype(), Shape(a.shape().begin(), a.shape().end())};
     std::optional<Tensor> result = EvaluateNode(graph_, n, {a, b});
     if (!result || !AllFinite(*result)) return std::nullopt;
+    if ((op == Op::k_mul || op == Op::k_div) && Underflows(a, *result)) return std::nullopt;
     return result;
   }
 
@@ -155,7 +171,8 @@ class ScaleFolder {
       term = Join(op, a->term, factor);
       if (!term) return;
     }
-    // The sign of a zero stays: a factor above 0 keeps it, a term other than 0 hides it.
+    // The sign of a zero stays: a factor above 0 keeps it, a term other than 0 hides it, unless
+    // the sum cancels.
     const Tensor factors = find_.node(find_.arg(factor, 0)).attrs.tensor;
     const bool keeps_zeros = All(factors, [](double x) { return x > 0; }) ||
                              (term && All(term->tensor, [](double x) { return x != 0; }));

@@ -48,7 +48,9 @@ bool Finder::IsCount(ValueId v, Dim count) const {
   if (count.is_constant()) return IsSplat(v, static_cast<double>(count.constant()));
   const Node* n = &node(v);
   for (int i = 0; i < kMaxViews; ++i) {
-    const bool passes = n->op == Op::k_broadcast || n->op == Op::k_reshape || n->op == Op::k_cast;
+    const DType to = n->type.dtype;  // that holds a count
+    const bool casts = n->op == Op::k_cast && (to == f32 || to == f64 || to == i64);
+    const bool passes = n->op == Op::k_broadcast || n->op == Op::k_reshape || casts;
     if (!passes) break;
     n = &node(n->operands[0]);
   }

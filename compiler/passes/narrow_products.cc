@@ -177,7 +177,6 @@ class ProductNarrower {
     changed_ = true;
 
     const ValueType type = graph_.type(v), wide_left = graph_.type(lhs);
-    const Shape matrix_shape = graph_.type(rhs).shape;
     const ValueId bytes = UnderViews(left->bytes, left->views, v);
     const ValueId x = of_i8 ? AsUnsigned(bytes, v) : bytes;
     const Tensor columns = SumOfColumns(matrix->bytes);

@@ -25,7 +25,7 @@ constexpr PassRow kTable[] = {
     {"recognize_attention", RecognizeAttention,
      "before sink_views, which moves the scale of q away from the product", false},
     {"sink_views", SinkViews,
-     "after what looks for forms through views; before what looks behind products"},
+     "after what looks for forms through views; before what looks behind products", false},
     {"fold_scale", FoldScale, "before merge_products, which copies the matrices", false},
     {"narrow_products", NarrowProducts,
      "after folding: it wants constant matrices; after sink_views, which moves views off them"},

@@ -43,8 +43,9 @@ class AttentionRecognizer {
   // What is known of the scores on the way from the softmax down to the product.
   struct Scores {
     double scale = 1;
-    std::vector<ValueId> terms;      // added, in order
+    std::vector<ValueId> terms;      // added; the first one last
     ValueId condition = kNoValue;    // false where the score is replaced
+    size_t terms_after = 0;          // the first ones, added to what was replaced as well
     bool shown_where_false = false;  // the other way around
     double hidden = 0;               // by this
     ValueId product = kNoValue;
@@ -62,7 +63,10 @@ class AttentionRecognizer {
     if (graph_.type(keys).rank() != rank) return;
     const ValueId q = Unscaled(find_.arg(s->product, 0), &s->scale);
     const ValueId k = Turned(Unscaled(keys, &s->scale), &s->scale, v);
-    if (!std::isfinite(s->scale)) return;
+    const float scale = static_cast<float>(s->scale);
+    if (!std::isfinite(scale) || (scale == 0) != (s->scale == 0) ||
+        std::fpclassify(scale) == FP_SUBNORMAL)
+      return;
     std::vector<ValueId> operands = {q, k, values};
     if (const ValueId mask = Mask(*s, v); mask != kNoValue) operands.push_back(mask);
     Attrs attrs;
@@ -136,6 +140,7 @@ class AttentionRecognizer {
       const std::optional<double> hidden = find_.Splat(find_.arg(v, at));
       if (!hidden || !(*hidden <= kLowest)) continue;
       s->condition = find_.arg(v, 0);
+      s->terms_after = s->terms.size();
       s->shown_where_false = at == 1;
       s->hidden = *hidden;
       return find_.arg(v, 3 - at);
@@ -202,16 +207,19 @@ class AttentionRecognizer {
       return rewriter_.Insert(Op::k_not, {s.condition}, {}, graph_.type(s.condition), user);
     }
     ValueId mask = kNoValue;
-    if (s.condition != kNoValue) {
-      const ValueId zero = Filled(0, type, user), hidden = Filled(s.hidden, type, user);
-      mask = s.shown_where_false
-                 ? rewriter_.Insert(Op::k_select, {s.condition, hidden, zero}, {}, type, user)
-                 : rewriter_.Insert(Op::k_select, {s.condition, zero, hidden}, {}, type, user);
-    }
-    // The innermost term was added first.
-    for (size_t i = s.terms.size(); i-- > 0;)
-      mask = mask == kNoValue ? s.terms[i]
-                              : rewriter_.Insert(Op::k_add, {mask, s.terms[i]}, {}, type, user);
+    const auto add = [&](size_t begin, size_t end) {  // the innermost term was added first
+      for (size_t i = end; i-- > begin;)
+        mask = mask == kNoValue ? s.terms[i]
+                                : rewriter_.Insert(Op::k_add, {mask, s.terms[i]}, {}, type, user);
+    };
+    add(s.terms_after, s.terms.size());
+    if (s.condition == kNoValue) return mask;
+    const ValueId shown = mask == kNoValue ? Filled(0, type, user) : mask;
+    const ValueId hidden = Filled(s.hidden, type, user);
+    mask = s.shown_where_false
+               ? rewriter_.Insert(Op::k_select, {s.condition, hidden, shown}, {}, type, user)
+               : rewriter_.Insert(Op::k_select, {s.condition, shown, hidden}, {}, type, user);
+    add(0, s.terms_after);
     return mask;
   }
 

@@ -41,8 +41,13 @@ void Collect(const Finder& find, ValueId root, Factors* factors) {
   }
 }
 
-bool IsClose(std::optional<double> found, double wanted) {
-  return found && std::fabs(*found / wanted - 1) < kCloseTo;
+// In f64 as it is there, or rounded to f32.
+bool IsClose(const Finder& find, ValueId v, double wanted) {
+  const std::optional<double> found = find.Splat(v);
+  if (!found) return false;
+  const bool exact = std::fabs(*found / wanted - 1) < 1e-15 ||
+                     *found == static_cast<double>(static_cast<float>(wanted));
+  return find.node(v).type.dtype == f64 ? exact : std::fabs(*found / wanted - 1) < kCloseTo;
 }
 
 // v is 1 + erf(x / sqrt 2).
@@ -52,10 +57,10 @@ bool IsOneAndErf(const Finder& find, ValueId v, ValueId x) {
     if (!find.Is(erf, Op::k_erf) || !find.IsSplat(one, 1)) continue;
     const ValueId inner = find.arg(erf, 0);
     if (find.Is(inner, Op::k_div) && find.arg(inner, 0) == x)
-      return IsClose(find.Splat(find.arg(inner, 1)), std::sqrt(2.0));
+      return IsClose(find, find.arg(inner, 1), std::sqrt(2.0));
     if (!find.Is(inner, Op::k_mul)) continue;
     for (const auto& [value, factor] : find.Orders(inner)) {
-      if (value == x && IsClose(find.Splat(factor), std::sqrt(0.5))) return true;
+      if (value == x && IsClose(find, factor, std::sqrt(0.5))) return true;
     }
   }
   return false;

@@ -1,6 +1,7 @@
 #include "compiler/passes/requirements.h"
 
 #include "ir/builder.h"
+#include "ir/shape_rules.h"
 
 namespace lathe::compiler {
 namespace {
@@ -28,6 +29,7 @@ class Restater {
     ir::InferContext c{.graph = &graph_, .node = &n, .side = side};
     if (ir::Info(n.op).require != nullptr) ir::Info(n.op).require(c).IgnoreError();
     for (Dim d : n.type.shape) {
+      if (side != nullptr) ir::RequireDivisors(c, d).IgnoreError();
       if (d.is_constant() || graph_.facts().Range(d).min >= 0) continue;
       c.Require(d >= 0, "an extent may not be negative").IgnoreError();
     }

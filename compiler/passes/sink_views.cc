@@ -27,21 +27,16 @@ using ir::ValueId;
 constexpr int kMaxViews = 8;      // moved behind one node
 constexpr size_t kMaxSearch = 8;  // nodes looked at for the product behind a value
 
-Dim Volume(const Shape& shape, size_t begin, size_t end) {
-  Dim volume = 1;
-  for (size_t i = begin; i < end; ++i) volume *= shape[i];
-  return volume;
-}
-
 // The axes of `from` that make up axis `axis` of `to`, if `to` is a reshape of `from` and they are
 // whole: [begin, end).
 std::optional<std::pair<size_t, size_t>> AxesBehind(const Shape& from, const Shape& to,
                                                     size_t axis) {
-  const Dim before = Volume(to, 0, axis);
+  const absl::Span<const Dim> extents(from);
+  const Dim before = ir::Volume(absl::Span<const Dim>(to).first(axis));
   for (size_t begin = 0; begin < from.size(); ++begin) {
-    if (Volume(from, 0, begin) != before || from[begin] == Dim(1)) continue;
+    if (ir::Volume(extents.first(begin)) != before || from[begin] == Dim(1)) continue;
     for (size_t end = begin + 1; end <= from.size(); ++end) {
-      if (Volume(from, begin, end) == to[axis]) return std::pair(begin, end);
+      if (ir::Volume(extents.subspan(begin, end - begin)) == to[axis]) return std::pair(begin, end);
     }
     return std::nullopt;
   }

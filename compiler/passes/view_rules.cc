@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "compiler/passes/rules.h"
+#include "ir/shape_rules.h"
 
 namespace lathe::compiler {
 namespace {
@@ -36,12 +37,6 @@ bool Ascending(const std::vector<int64_t>& axes) {
     if (axes[i] != static_cast<int64_t>(i)) return false;
   }
   return true;
-}
-
-Dim Count(const Shape& shape) {
-  Dim count = 1;
-  for (Dim d : shape) count *= d;
-  return count;
 }
 
 bool ToBroadcast(Match& m, ValueId x, std::vector<int64_t> axes) {
@@ -139,7 +134,7 @@ bool BroadcastOfConstantWithOnes(Match& m) {
 bool ReshapeOfReshape(Match& m) {
   if (!m.Is(0, Op::k_reshape)) return false;
   const ValueId x = m.in(0).operands[0];
-  const Dim from = Count(m.at(x).type.shape), to = Count(m.node().type.shape);
+  const Dim from = ir::Volume(m.at(x).type.shape), to = ir::Volume(m.node().type.shape);
   if (from != to && !m.Known(Eq(from, to))) return false;
   return ToReshape(m, x);
 }

@@ -91,12 +91,17 @@ class HostBuilder {
     return where_[v] = NewValue(Volume(n.type.shape) * SizeOf(n.type.dtype), c_.graph.ValueName(v));
   }
 
+  // All sizes are evaluated, those of a side of an `if` that isn't taken, too.
+  Dim InSide(Dim d) const { return open_ifs_.empty() ? d : dim::WithoutZeroDivisors(d); }
+
   BufferRef AddConstant(rt::Constant constant) {
     program_.constants.push_back(std::move(constant));
     return {BufferSource::kConstant, static_cast<int32_t>(program_.constants.size()) - 1};
   }
 
   BufferRef NewValue(Dim bytes, std::string label) {
+    // In a side that isn't taken an extent may be negative.
+    if (!open_ifs_.empty()) bytes = Max(InSide(bytes), 0);
     values_.push_back({Aligned(bytes), -1, -1, std::move(label)});
     return {BufferSource::kArena, static_cast<int32_t>(values_.size()) - 1};
   }
@@ -149,6 +154,9 @@ class HostBuilder {
     program_.steps.push_back(
         {rt::StepKind::kKernel, static_cast<int32_t>(program_.kernels.size()), 0});
     program_.kernels.push_back(std::move(step));
+    for (Dim& d : lowered.sizes) d = InSide(d);
+    lowered.tasks = InSide(lowered.tasks);
+    lowered.work = InSide(lowered.work);
     kernels_.push_back(std::move(lowered));
     return absl::OkStatus();
   }
@@ -191,8 +199,10 @@ class HostBuilder {
     const ir::Node& n = c_.graph.node(item.node);
     switch (item.kind) {
       case FusedItem::kIf:
+        claims_.push_back({static_cast<int>(program_.steps.size()),
+                           {n.attrs.claim->relation, InSide(n.attrs.claim->lhs),
+                            InSide(n.attrs.claim->rhs), n.attrs.claim->set}});
         open_ifs_.push_back(static_cast<int>(program_.steps.size()));
-        claims_.push_back({static_cast<int>(program_.steps.size()), *n.attrs.claim});
         program_.steps.push_back({rt::StepKind::kJumpIfZero, 0, 0});
         return absl::OkStatus();
       case FusedItem::kElse: {

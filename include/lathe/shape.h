@@ -6,7 +6,7 @@
 //   absl::StatusOr<PartialShape> b = PartialShape::Parse("[?, 128, 768]", &context);
 //   absl::StatusOr<PartialShape> m = Merge(a, *b);                   // [batch, 128, 768]
 //
-// Who uses it: importers, shape specs, Trace::input. A value; its Dims live in the context of the
+// Shape specs are made of it. A value; its Dims live in the context of the
 // program that they are for, and that program's facts sharpen the answers where they are given.
 #include <cstdint>
 #include <optional>

@@ -1,6 +1,6 @@
 #pragma once
 // DimConstraint: what may be demanded of one size, as a value: bounds, a residue class, equality
-// with other sizes, divisibility by them. Who uses it: shape specs, ConstraintDatabase, importers.
+// with other sizes, divisibility by them. Who uses it: ConstraintDatabase, the rules of windows.
 //
 //   DimConstraint a{.max = 8192, .divisible_by = 64};
 //   a.Implies({.divisible_by = 8})             // true: 64 is a multiple of 8

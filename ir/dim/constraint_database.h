@@ -1,6 +1,6 @@
 #pragma once
 // ConstraintDatabase: what is demanded of named sizes, and of several together, with one question:
-// can all of it hold? Who uses it: tools that collect demands before a program exists, importers.
+// can all of it hold? For tools that collect demands before a program exists.
 //
 //   ConstraintDatabase db(&ctx);
 //   db.Add("seq", {.min = 5, .max = 7}, {"config", "run.cfg:3"});

@@ -89,6 +89,9 @@ absl::StatusOr<bool> Evaluate(const Claim& c, absl::Span<const int64_t> values);
 Dim Substitute(Dim d, const absl::flat_hash_map<SymbolId, Dim>& map, DimContext* target);
 Claim Substitute(const Claim& c, const absl::flat_hash_map<SymbolId, Dim>& map, DimContext* target);
 
+// `d` with 1 in place of every divisor that is 0: it has a value wherever it doesn't overflow.
+Dim WithoutZeroDivisors(Dim d);
+
 // If d == coefficient * symbol + rest with neither depending on the symbol: true.
 bool SplitAffine(Dim d, SymbolId symbol, Dim* coefficient, Dim* rest);
 

@@ -71,8 +71,8 @@ struct Refutation {
 };
 
 // Effort for one question. `steps` is work: an inequality that is derived, or a row that a system
-// starts with, is one. Verification and shape rules rest on it: a fifth of it decides 99 % as many
-// of bench_dim's random questions in half the time, but some models are refused then.
+// starts with, is one. Verification and shape rules rest on it: with a fifth some models are
+// refused.
 struct DecideLimits {
   int steps = 1000;
   int nodes = 16;

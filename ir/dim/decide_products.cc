@@ -14,11 +14,6 @@ constexpr size_t kBoundTerms = 5;
 
 Wide Abs(Wide x) { return x < 0 ? -x : x; }
 
-void Negate(LinearRow* row) {
-  row->constant = -row->constant;
-  for (LinearTerm& t : row->terms) t.coef = -t.coef;
-}
-
 }  // namespace
 
 bool Decider::Multiply(const LinearRow& x, const LinearRow& y, bool make, LinearRow* out) {

@@ -4,15 +4,6 @@
 #include "ir/dim/decide.h"
 
 namespace lathe::dim {
-namespace {
-
-void Negate(LinearRow* row) {
-  row->constant = -row->constant;
-  for (LinearTerm& t : row->terms) t.coef = -t.coef;
-}
-
-}  // namespace
-
 int Decider::AddPremise(Premise premise) {
   int number = static_cast<int>(r_.premises.size());
   premise.row.step = static_cast<int>(r_.steps.size());

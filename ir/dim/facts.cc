@@ -26,6 +26,13 @@ const char* Name(Verdict v) {
 
 namespace {
 
+// What a question may cost.
+struct Effort {
+  DecideLimits decide;
+  ModelFinder::Limits search;
+  bool hint = true;  // whether `unknown` comes with one
+};
+
 // A theory and, made when first asked for, the models of it.
 struct Side {
   explicit Side(DimContext* context) : theory(context) {}
@@ -131,7 +138,7 @@ struct FactSet::Impl {
     return dim::Clashes(Of(true).theory, claim, &model, why);
   }
 
-  Answer Prove(const Claim& claim, bool use_required, bool try_all);
+  Answer Prove(const Claim& claim, bool use_required, const Effort& effort);
 
   DimContext* context;
   std::vector<Fact> facts;
@@ -203,24 +210,9 @@ absl::StatusOr<FactId> FactSet::Add(const Claim& claim, Standing standing, Sourc
   return absl::FailedPreconditionError(text);
 }
 
-FactSet FactSet::CloneInto(DimContext* target,
-                           const absl::flat_hash_map<SymbolId, Dim>& map) const {
-  FactSet copy(target);
-  for (const Fact& f : impl_->facts) {
-    Fact moved = f;
-    moved.claim = Substitute(f.claim, map, target);
-    Constraint c = ToConstraint(moved.claim);
-    Why why;
-    bool ok = c.e.ok() && !copy.impl_->Clashes(moved.claim, &why);
-    if (ok && !copy.impl_->Insert(moved, nullptr)) copy.impl_->Restore();
-    copy.impl_->facts.push_back(std::move(moved));
-  }
-  return copy;
-}
-
-Interval FactSet::Range(Dim d) const {
+Interval FactSet::Range(Dim d, bool use_required) const {
   if (!d.ok()) return {};
-  const Theory& theory = impl_->usable.theory;
+  const Theory& theory = impl_->Of(use_required).theory;
   Probe probe(theory, nullptr);
   Interval r = probe.Range(d);
   if (d.is_constant() || d.node()->kind == NodeKind::kSymbol) return r;
@@ -231,9 +223,9 @@ Interval FactSet::Range(Dim d) const {
   return Tighten(r, probe.CongruenceOf(resolved));
 }
 
-Congruence FactSet::CongruenceOf(Dim d) const {
+Congruence FactSet::CongruenceOf(Dim d, bool use_required) const {
   if (!d.ok()) return {};
-  const Theory& theory = impl_->usable.theory;
+  const Theory& theory = impl_->Of(use_required).theory;
   Probe probe(theory, nullptr);
   Congruence c = probe.CongruenceOf(d), met;
   Dim resolved = theory.Resolve(d, nullptr);
@@ -244,12 +236,12 @@ Congruence FactSet::CongruenceOf(Dim d) const {
   return c;
 }
 
-std::vector<int64_t> FactSet::Values(Dim d) const {
+std::vector<int64_t> FactSet::Values(Dim d, bool use_required) const {
   if (!d.ok()) return {};
-  std::vector<int64_t> values = impl_->usable.Finder().ValuesOf(d, nullptr);
+  std::vector<int64_t> values = impl_->Of(use_required).Finder().ValuesOf(d, nullptr);
   if (!values.empty()) return values;
-  Interval r = Range(d);
-  Congruence c = CongruenceOf(d);
+  Interval r = Range(d, use_required);
+  Congruence c = CongruenceOf(d, use_required);
   if (r.empty() || r.min == kUnboundedMin || r.max == kUnboundedMax) return {};
   __int128 step = std::max<int64_t>(c.modulus, 1);
   if ((static_cast<__int128>(r.max) - r.min) / step >= static_cast<__int128>(kSetLimit)) return {};
@@ -259,15 +251,25 @@ std::vector<int64_t> FactSet::Values(Dim d) const {
 }
 
 Answer FactSet::Prove(const Claim& claim, bool use_required) const {
-  return impl_->Prove(claim, use_required, /*try_all=*/true);
+  return impl_->Prove(claim, use_required, Effort());
+}
+
+Answer FactSet::ProveQuickly(const Claim& claim) const {
+  Effort quick;
+  quick.decide.steps = 60;
+  quick.search = {.enumeration = 512, .strategies = 1};
+  quick.hint = false;
+  return impl_->Prove(claim, /*use_required=*/false, quick);
 }
 
 Answer FactSet::ProveWithoutTrying(const Claim& claim, bool use_required) const {
-  return impl_->Prove(claim, use_required, /*try_all=*/false);
+  Effort untried;
+  untried.search.enumeration = 0;
+  return impl_->Prove(claim, use_required, untried);
 }
 
 // The quick road first, then known models, then ever more costly ones.
-Answer FactSet::Impl::Prove(const Claim& claim, bool use_required, bool try_all) {
+Answer FactSet::Impl::Prove(const Claim& claim, bool use_required, const Effort& effort) {
   Answer answer;
   for (Dim d : {claim.lhs, claim.rhs}) {
     if (d.ok() && (ContextOf(d) == nullptr || ContextOf(d) == context)) continue;
@@ -302,18 +304,18 @@ Answer FactSet::Impl::Prove(const Claim& claim, bool use_required, bool try_all)
     const dim::Values* found = side.Finder().Model(i, num_symbols);
     if (found != nullptr && TryEvaluate(sorted, *found) == Truth::kFalse) return refuted(*found);
   }
-  if (try_all && !side.Finder().Contradiction().empty()) {
+  if (effort.search.enumeration > 0 && !side.Finder().Contradiction().empty()) {
     return proved(side.Finder().Contradiction());
   }
   why.clear();
   if (c.e.ok() && prover.Holds(c)) return proved(std::move(why));
   Decision d = Decide(side.theory, sorted, /*deny=*/true, num_symbols, model.values(),
-                      model.known(), DecideLimits());
+                      model.known(), effort.decide);
   if (d.outcome == Decider::Outcome::kRefuted) return proved(std::move(d.used));
   if (d.outcome == Decider::Outcome::kModel) return refuted(std::move(d.values));
   why.clear();
   dim::Values values;
-  switch (side.Finder().Break(sorted, num_symbols, try_all, &values, &why)) {
+  switch (side.Finder().Break(sorted, num_symbols, effort.search, &values, &why)) {
     case ModelFinder::Outcome::kFound:
       return refuted(std::move(values));
     case ModelFinder::Outcome::kNone:
@@ -321,7 +323,7 @@ Answer FactSet::Impl::Prove(const Claim& claim, bool use_required, bool try_all)
     case ModelFinder::Outcome::kGaveUp:
       break;
   }
-  answer.hint = Hint(side.theory, claim);
+  if (effort.hint) answer.hint = Hint(side.theory, claim);
   return answer;
 }
 

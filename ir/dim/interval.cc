@@ -12,13 +12,6 @@ constexpr Wide kInf = Wide{1} << 100;
 Wide Low(Interval x) { return x.min == kUnboundedMin ? -kInf : Wide{x.min}; }
 Wide High(Interval x) { return x.max == kUnboundedMax ? kInf : Wide{x.max}; }
 
-// A lower end above int64 stays a sound lower bound at INT64_MAX; likewise an upper end below it.
-int64_t Clamp(Wide v) {
-  if (v > INT64_MAX) return INT64_MAX;
-  if (v < INT64_MIN) return INT64_MIN;
-  return static_cast<int64_t>(v);
-}
-
 bool Infinite(Wide v) { return v >= kInf || v <= -kInf; }
 
 Wide Mul(Wide a, Wide b) {
@@ -32,11 +25,17 @@ Wide FloorDivWide(Wide a, Wide b) {  // b >= 1, both finite
   return q - (a % b != 0 && a < 0);
 }
 
-Interval Make(Wide low, Wide high) { return {Clamp(low), Clamp(high)}; }
+Interval Make(Wide low, Wide high) { return {Saturate(low), Saturate(high)}; }
 
 Interval Negate(Interval x) { return Make(-High(x), -Low(x)); }
 
 }  // namespace
+
+int64_t Saturate(__int128 v) {
+  if (v > INT64_MAX) return INT64_MAX;
+  if (v < INT64_MIN) return INT64_MIN;
+  return static_cast<int64_t>(v);
+}
 
 Interval Intersect(Interval x, Interval y) {
   return {std::max(x.min, y.min), std::min(x.max, y.max)};

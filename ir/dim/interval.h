@@ -10,6 +10,9 @@ inline bool IsExact(Interval x) { return x.min == x.max; }
 inline bool Contains(Interval x, int64_t v) { return x.min <= v && v <= x.max; }
 inline bool operator==(Interval x, Interval y) { return x.min == y.min && x.max == y.max; }
 
+// A lower end above int64 stays a sound lower bound at INT64_MAX; likewise an upper end below it.
+int64_t Saturate(__int128 v);
+
 Interval Intersect(Interval x, Interval y);
 Interval Hull(Interval x, Interval y);
 Interval AddIntervals(Interval x, Interval y);

@@ -60,6 +60,11 @@ int SameDirection(const LinearTerms& x, const LinearTerms& y) {
 
 }  // namespace
 
+void Negate(LinearRow* row) {
+  row->constant = -row->constant;
+  for (LinearTerm& t : row->terms) t.coef = -t.coef;
+}
+
 Wide FloorDivWide(Wide a, Wide b) {
   // The usual case is small, and 64-bit division is several times faster.
   if (FitsInt64(a) && FitsInt64(b)) {

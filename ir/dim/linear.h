@@ -48,6 +48,7 @@ using Derivation = std::vector<DerivationStep>;
 
 inline bool FitsInt64(Wide x) { return x >= INT64_MIN && x <= INT64_MAX; }
 Wide FloorDivWide(Wide a, Wide b);  // b >= 1
+void Negate(LinearRow* row);
 // *out = f * x + g * y; false on overflow. `out` may be x or y.
 bool Combine(const LinearTerms& x, Wide f, const LinearTerms& y, Wide g, LinearTerms* out);
 // *out += k * x; false on overflow.

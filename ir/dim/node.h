@@ -63,8 +63,6 @@ struct Node {
   std::string text;
 };
 
-inline bool IsAtom(NodeKind k) { return k <= NodeKind::kProduct; }
-
 // A Dim seen as a polynomial; valid as long as the Dim's context and, for a constant, forever.
 struct Poly {
   absl::Span<const Term> terms;

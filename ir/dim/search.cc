@@ -12,7 +12,6 @@ constexpr int64_t kEnumerationLimit = 4096;
 constexpr int kExhaustiveSteps = 2 * static_cast<int>(kEnumerationLimit);
 constexpr int kModelSteps = 400;
 constexpr int kWitnessSteps = 25;
-constexpr int kWitnessStrategies = 3;
 
 uint64_t Hash(uint64_t a, uint64_t b) {
   uint64_t h = (a + 1) * 0x9e3779b97f4a7c15ull ^ (b + 1) * 0xc2b2ae3d27d4eb4full;
@@ -346,7 +345,7 @@ const Values* ModelFinder::Model(int index, int num_symbols) {
   return model.found ? &model.values : nullptr;
 }
 
-ModelFinder::Outcome ModelFinder::Break(const Claim& claim, int num_symbols, bool exhaustive,
+ModelFinder::Outcome ModelFinder::Break(const Claim& claim, int num_symbols, Limits limits,
                                         Values* model, Why* why) {
   const Values* base = nullptr;
   for (int i = 0; i < kModels && base == nullptr; ++i) base = Model(i, num_symbols);
@@ -368,9 +367,9 @@ ModelFinder::Outcome ModelFinder::Break(const Claim& claim, int num_symbols, boo
     walk.values.assign(static_cast<size_t>(num_symbols), 0);
   }
   bool witness = covers_all || base != nullptr;  // else the other symbols have no model
-  if (exhaustive && DomainProduct(walk.order, kEnumerationLimit)) {
+  if (limits.enumeration > 0 && DomainProduct(walk.order, limits.enumeration)) {
     walk.exhaustive = true;
-    walk.steps = kExhaustiveSteps;
+    walk.steps = 2 * static_cast<int>(limits.enumeration);
     bool undefined = false;
     bool broken = Enumerate(&walk, [&] {
       Truth t = TryEvaluate(claim, walk.values);
@@ -398,7 +397,7 @@ ModelFinder::Outcome ModelFinder::Break(const Claim& claim, int num_symbols, boo
       walk.goal_symbol = symbols.back();
     }
   }
-  for (int strategy = 0; strategy < kWitnessStrategies; ++strategy) {
+  for (int strategy = 0; strategy < limits.strategies; ++strategy) {
     walk.strategy = strategy;
     walk.steps = kWitnessSteps;
     if (Enumerate(&walk, [&] { return TryEvaluate(claim, walk.values) == Truth::kFalse; })) {

@@ -25,10 +25,13 @@ class ModelFinder {
 
   enum class Outcome : uint8_t { kFound, kNone, kGaveUp };
 
+  struct Limits {
+    int64_t enumeration = 4096;  // domains up to that many values are tried out; 0: none
+    int strategies = 3;          // short searches in others
+  };
   // A model in which `claim` is false. kNone: all models were tried, and the claim is true (and
   // defined) in each; then `why` gets the facts that bounded the search.
-  // Without `exhaustive` small domains aren't tried out, and the outcome is never kNone.
-  Outcome Break(const Claim& claim, int num_symbols, bool exhaustive, Values* model, Why* why);
+  Outcome Break(const Claim& claim, int num_symbols, Limits limits, Values* model, Why* why);
 
   // All values of `d` if the domain is small; empty if it isn't, or `d` may be undefined.
   std::vector<int64_t> ValuesOf(Dim d, Why* why);

@@ -1,4 +1,5 @@
 // Substitution: rebuilds a Dim bottom up, each shared part once.
+#include <numeric>
 #include <utility>
 
 #include "ir/dim/node.h"
@@ -83,6 +84,38 @@ Claim Substitute(const Claim& c, const absl::flat_hash_map<SymbolId, Dim>& map,
                  DimContext* target) {
   Substitution s(map, target);
   return {c.relation, s.Run(c.lhs), s.Run(c.rhs), c.set};
+}
+
+// The depth is that of `d`.
+Dim WithoutZeroDivisors(Dim d) {
+  if (d.is_constant()) return d;
+  const Expr e = Decompose(d);
+  std::vector<Dim> args;
+  for (Dim operand : e.operands) args.push_back(WithoutZeroDivisors(operand));
+  const auto divisor = [&] {
+    const Dim b = args[1];
+    return b.is_constant() ? b : b + 1 - Min(1, Max(b, -b));
+  };
+  switch (e.kind) {
+    case ExprKind::kConstant:
+    case ExprKind::kSymbol:
+      return d;
+    case ExprKind::kAdd:
+      return std::accumulate(args.begin(), args.end(), Dim(0));
+    case ExprKind::kMul:
+      return std::accumulate(args.begin(), args.end(), Dim(1), [](Dim a, Dim b) { return a * b; });
+    case ExprKind::kFloorDiv:
+      return FloorDiv(args[0], divisor());
+    case ExprKind::kMod:
+      return Mod(args[0], divisor());
+    case ExprKind::kCeilDiv:
+      return CeilDiv(args[0], divisor());
+    case ExprKind::kMin:
+      return Min(args[0], args[1]);
+    case ExprKind::kMax:
+      return Max(args[0], args[1]);
+  }
+  return d;
 }
 
 }  // namespace lathe::dim

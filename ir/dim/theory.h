@@ -114,7 +114,6 @@ class Theory {
 
   // Symbols that equal an expression over other symbols, or one number.
   const absl::flat_hash_map<SymbolId, Dim>& solved() const { return solved_values_; }
-  uint64_t solved_mask() const { return solved_mask_; }
   bool IsSolved(SymbolId s) const { return solved_values_.contains(s); }
   // `d` without solved symbols.
   Dim Resolve(Dim d, Why* why) const;

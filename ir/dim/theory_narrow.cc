@@ -1,18 +1,13 @@
 // Backward: from a bound on an expression to bounds on its parts.
 #include <algorithm>
 
+#include "ir/dim/interval.h"
 #include "ir/dim/theory.h"
 
 namespace lathe::dim {
 namespace {
 
 constexpr Interval kNonNegative = {0, kUnboundedMax};
-
-int64_t Saturate(__int128 v) {
-  if (v > INT64_MAX) return INT64_MAX;
-  if (v < INT64_MIN) return INT64_MIN;
-  return static_cast<int64_t>(v);
-}
 
 Why Both(const Why& x, const Why& y) {
   Why all = x;

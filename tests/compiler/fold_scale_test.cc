@@ -82,6 +82,11 @@ TEST(FoldScaleTest, WhatHasOtherUsersOrIsNotFiniteOrNotAColumnStays) {
 }
 
 // A term other than 0 hides the sign of a zero.
+TEST(FoldScaleTest, WhatWouldUnderflowStays) {
+  const std::string text = absl::StrCat(kProduct, "output y = x @ w * 1e-44\n");
+  EXPECT_THAT(Text(Folded(text)), HasSubstr(" mul("));
+}
+
 TEST(FoldScaleTest, NegativeFactorsFoldBehindATerm) {
   const std::string text = absl::StrCat(
       kProduct, "output y = (x @ w + constant(f32[2]{1, 3})) * constant(f32[2]{2, -2})\n");

@@ -177,9 +177,6 @@ class RandomPool {
   size_t PickAny() {
     return Pick([](const ir::ValueType&) { return true; });
   }
-  size_t PickNumeric() {
-    return Pick([](const ir::ValueType& t) { return t.dtype != bool_; });
-  }
   size_t PickFloat(int rank) {
     return Pick([&](const ir::ValueType& t) { return IsFloat(t.dtype) && t.rank() >= rank; });
   }

@@ -493,6 +493,28 @@ TEST(TraceTest, DimsOfAnotherTraceAreRefused) {
   EXPECT_FALSE(b.status().ok());
 }
 
+TEST(TraceTest, DimsHaveNamesThatTheTextFormReads) {
+  for (const char* name : {"output", "where", "i8", "a.", "a..b"}) {
+    Trace t("f");
+    t.dim(name);
+    EXPECT_FALSE(t.status().ok()) << name;
+  }
+  Trace t("f");
+  t.dim("seq.max");
+  EXPECT_TRUE(t.status().ok()) << t.status();
+}
+
+TEST(TraceTest, AFailedFinishLeavesNoOutputsBehind) {
+  Trace t("f");
+  const Value x = t.input("x", f32, {3}), y = exp(x);
+  EXPECT_FALSE(t.finish({x, Value()}).ok());
+  EXPECT_FALSE(t.finish({x, y}, {"a", "a"}).ok());
+  ASSERT_TRUE(t.status().ok());
+  const absl::StatusOr<Program> p = t.finish({y}, {"c"});
+  ASSERT_TRUE(p.ok()) << p.status();
+  EXPECT_EQ(p->graph().output_names, std::vector<std::string>{"c"});
+}
+
 TEST(TraceTest, AFinishedTraceTracesNoMore) {
   Trace t("f");
   const Value x = t.input("x", f32, {3});

@@ -12,6 +12,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "codegen/kernel/scalar_ops.h"
+#include "tests/util/same_bits.h"
 
 namespace lathe::cuda {
 
@@ -46,30 +47,6 @@ class GuardedMemory {
   uint8_t* data_ = nullptr;
   size_t mapped_ = 0;
 };
-
-template <typename T>
-bool SameElement(const uint8_t* a, const uint8_t* b) {
-  if (std::memcmp(a, b, sizeof(T)) == 0) return true;
-  if constexpr (std::is_integral_v<T>) return false;
-  T x, y;
-  std::memcpy(&x, a, sizeof(T));
-  std::memcpy(&y, b, sizeof(T));
-  return x != x && y != y;
-}
-
-std::string FirstDifference(DType dtype, const uint8_t* want, const uint8_t* got, size_t elements) {
-  const size_t size = static_cast<size_t>(SizeOf(dtype));
-  for (size_t i = 0; i < elements; ++i, want += size, got += size) {
-    const bool same =
-        VisitDType(dtype, [&](auto type) { return SameElement<decltype(type)>(want, got); });
-    if (same) continue;
-    uint64_t x = 0, y = 0;
-    std::memcpy(&x, want, size);
-    std::memcpy(&y, got, size);
-    return absl::StrCat("element ", i, ": wanted 0x", absl::Hex(x), ", got 0x", absl::Hex(y));
-  }
-  return "";
-}
 
 // One run's buffers, scratch included.
 struct Arguments {
@@ -114,9 +91,8 @@ struct Arguments {
 std::string Compare(const Kernel& k, const Arguments& want, const Arguments& got) {
   for (size_t i = 0; i < want.views.size(); ++i) {
     if (k.buffers[i].kind == BufferKind::kWorkerScratch) continue;
-    const std::string difference =
-        FirstDifference(k.buffers[i].dtype, want.memory[i]->data(), got.memory[i]->data(),
-                        static_cast<size_t>(want.views[i].elements));
+    const std::string difference = FirstDifference(k.buffers[i].dtype, want.memory[i]->data(),
+                                                   got.memory[i]->data(), want.views[i].elements);
     if (!difference.empty()) return absl::StrCat("buffer ", k.buffers[i].name, " ", difference);
   }
   return "";

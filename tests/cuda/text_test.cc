@@ -37,7 +37,7 @@ TEST(CudaText, PointwiseKernel) {
       "extern \"C\" __global__ void __launch_bounds__(256) " + KernelName(*k) +
           "(const float* __restrict__ b0, float* b1, lathe_i64 s0, lathe_i64 tasks, "
           "lathe_i64* error) {\n"
-          "  const lathe_i64 lane = threadIdx.x & 31u;\n"
+          "  const lathe_i32 lane = threadIdx.x & 31u;\n"
           "  const lathe_i64 warp = ((lathe_i64)blockIdx.x * blockDim.x + threadIdx.x) >> 5;\n"
           "  const lathe_i64 warps = ((lathe_i64)gridDim.x * blockDim.x) >> 5;\n"
           "  for (lathe_i64 task = warp; task < tasks; task += warps) {\n"
@@ -51,6 +51,36 @@ TEST(CudaText, PointwiseKernel) {
           "    if (r0) b1[d2 + lane] = r3;\n"
           "  }\n"
           "}\n");
+}
+
+// Bounds that the kernel states make index arithmetic narrow where nothing in it passes 32 bits.
+TEST(CudaText, NarrowIndices) {
+  const auto text_for = [](int64_t most) {
+    KernelBuilder b("rows");
+    const Dim n = b.Size("n"), rows = b.Size("rows");
+    b.Assume(Dim(0) <= n);
+    b.Assume(n <= most);
+    b.Assume(Dim(0) <= rows);
+    b.Assume(rows <= 64);
+    const int x = b.Buffer("x", f32, BufferKind::kInput, rows * n);
+    const int y = b.Buffer("y", f32, BufferKind::kOutput, rows * n);
+    b.Tasks(rows);
+    b.For("j", 0, n, 32, [&](Dim j) {
+      const Reg mask = b.Mask(n - j, 32);
+      b.Store(y, b.task() * n + j, b.Load(x, b.task() * n + j, 32, 1, mask), 1, mask);
+    });
+    return CudaText(*b.Finish()).value();
+  };
+  const std::string narrow = text_for(8192);
+  EXPECT_THAT(narrow, HasSubstr("for (lathe_i32 i0 = 0; i0 < (lathe_i32)s0; i0 += 32)"));
+  EXPECT_THAT(narrow, HasSubstr("= (lathe_i32)task * (lathe_i32)s0;"));
+  EXPECT_THAT(narrow, Not(HasSubstr("const lathe_i64 d")));
+  // A row fits, all rows don't.
+  const std::string wide = text_for(int64_t{1} << 28);
+  EXPECT_THAT(wide, HasSubstr("for (lathe_i32 i0 = 0; i0 < (lathe_i32)s0; i0 += 32)"));
+  EXPECT_THAT(wide, HasSubstr("const lathe_i64 d2 = task * s0;"));
+  const std::string unknown = text_for(INT64_MAX);
+  EXPECT_THAT(unknown, Not(HasSubstr("lathe_i32 i0")));
 }
 
 TEST(CudaText, EqualKernelsGiveEqualText) {

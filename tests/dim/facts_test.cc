@@ -265,18 +265,6 @@ TEST_F(FactsTest, CopiesAreIndependent) {
   EXPECT_EQ(copy.Range(D("a")).max, 2);
 }
 
-TEST_F(FactsTest, CloneIntoMovesFactsToAnotherProgram) {
-  Add("1 <= a <= 8192, a % 8 == 0, b <= a");
-  DimContext other;
-  Dim x = other.Symbol("x");
-  FactSet clone = facts.CloneInto(&other, {{0, 2 * x}});
-  EXPECT_EQ(clone.facts().size(), 4u);
-  EXPECT_TRUE(clone.Proves(Eq(Mod(x, 4), 0)));
-  EXPECT_TRUE(clone.Proves(*other.Find("b") <= 2 * x));
-  FactSet fixed = facts.CloneInto(&other, {{0, Dim(512)}});
-  EXPECT_TRUE(fixed.Proves(*other.Find("b") <= 512));
-}
-
 TEST_F(FactsTest, DescribeListsFactsWithTheirSource) {
   Add("1 <= n <= 64, n % 8 == 0, a <= 3");
   std::string text = facts.Describe(D("n"));

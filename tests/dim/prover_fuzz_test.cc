@@ -213,6 +213,15 @@ class Round {
     } else {
       ASSERT_FALSE(answer.hint.empty());
     }
+    const Answer quick = facts_.ProveQuickly(claim);
+    if (quick.verdict == Verdict::kProved) {
+      ASSERT_TRUE(std::all_of(models_.begin(), models_.end(),
+                              [&](const Values& v) { return Truth(claim, v) != 0; }))
+          << claim.ToString() << " was proved quickly from " << Text();
+    } else if (quick.verdict == Verdict::kRefuted) {
+      ASSERT_EQ(Truth(claim, quick.witness), 0) << claim.ToString();
+      ASSERT_TRUE(Allowed(quick.witness)) << claim.ToString();
+    }
   }
 
   // The facts named must carry the proof alone. They are asked again beside those that let symbols

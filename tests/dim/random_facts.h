@@ -139,7 +139,6 @@ class RandomFacts {
 
   const FactSet& facts() const { return facts_; }
   const std::vector<Values>& models() const { return models_; }  // in the box
-  bool may_be_negative(size_t symbol) const { return negative_[symbol]; }
 
  private:
   void Add(const Claim& c) {

@@ -14,6 +14,7 @@
 #include "repl/driver.h"
 #include "repl/output.h"
 #include "repl/session.h"
+#include "tests/util/golden.h"
 
 namespace lathe::repl {
 namespace {
@@ -22,12 +23,6 @@ namespace fs = std::filesystem;
 
 constexpr char kError[] = "--- error\n", kMended[] = "--- mended\n";
 constexpr char kNoEdit[] = "# no edit: ";
-
-bool Blesses() {
-  if (std::getenv("LATHE_BLESS") != nullptr) return true;
-  const auto& arguments = ::testing::internal::GetArgvs();
-  return std::find(arguments.begin(), arguments.end(), "--bless") != arguments.end();
-}
 
 fs::path Folder() { return fs::path(LATHE_SOURCE_DIR) / "tests/error/cases"; }
 
@@ -38,12 +33,6 @@ std::vector<std::string> Names() {
   }
   std::sort(names.begin(), names.end());
   return names;
-}
-
-std::string Read(const fs::path& path) {
-  std::ostringstream text;
-  text << std::ifstream(path, std::ios::binary).rdbuf();
-  return text.str();
 }
 
 // The faults of a script as jit-repl --json gives them.
@@ -94,7 +83,7 @@ class SeededMistake : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(SeededMistake, IsNamedAndMendedByItsEdit) {
   const fs::path path = Folder() / (GetParam() + ".txt");
-  const std::string file = Read(path);
+  const std::string file = ReadFile(path);
   const std::string program = file.substr(0, file.find(kError));
   ASSERT_FALSE(program.empty());
   const std::vector<Json> faults = FaultsOf(program);
@@ -131,7 +120,7 @@ INSTANTIATE_TEST_SUITE_P(All, SeededMistake, ::testing::ValuesIn(Names()),
 TEST(SeededMistakes, AreManyAndNearlyAllHaveAnEdit) {
   size_t without = 0;
   for (const std::string& name : Names()) {
-    without += Read(Folder() / (name + ".txt")).starts_with(kNoEdit) ? 1 : 0;
+    without += ReadFile(Folder() / (name + ".txt")).starts_with(kNoEdit) ? 1 : 0;
   }
   EXPECT_GE(Names().size(), 60u);
   EXPECT_LE(without, 5u);

@@ -9,6 +9,17 @@
 
 namespace lathe::ir {
 
+// Vectors of f32, i32 and i64.
+inline Tensor F(std::vector<float> v) {
+  return Tensor::FromVector<float>({static_cast<int64_t>(v.size())}, v);
+}
+inline Tensor I(std::vector<int32_t> v) {
+  return Tensor::FromVector<int32_t>({static_cast<int64_t>(v.size())}, v);
+}
+inline Tensor L(std::vector<int64_t> v) {
+  return Tensor::FromVector<int64_t>({static_cast<int64_t>(v.size())}, v);
+}
+
 struct RunOptions {
   bool symbolic =
       false;  // every dim of every operand is a symbol of its own extent: equal extents share

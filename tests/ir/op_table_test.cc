@@ -1,7 +1,5 @@
 // The op table has no empty cell, and what is derived from it agrees with it.
-#include <cstdlib>
 #include <fstream>
-#include <sstream>
 #include <string>
 
 #include "gmock/gmock.h"
@@ -11,6 +9,7 @@
 #include "ir/op.h"
 #include "ir/samples.h"
 #include "ir/text_parser.h"
+#include "tests/util/golden.h"
 
 namespace lathe::ir {
 namespace {
@@ -22,14 +21,6 @@ constexpr std::string_view kPreamble[] = {
     "dim n in 1..64", "dim batch in 1..64", "x: f32[n, 4]", "k: i64[n, 4]",
     "p: bool[n, 4]",  "w: f32[4, 8]",       "w4: f32[4]",   "r: f32[batch, ~seq, 4]",
 };
-
-bool Blesses() {
-  if (std::getenv("LATHE_BLESS") != nullptr) return true;
-  for (const std::string& argument : ::testing::internal::GetArgvs()) {
-    if (argument == "--bless") return true;
-  }
-  return false;
-}
 
 TEST(OpTable, NoCellIsEmpty) {
   for (const OpInfo& op : AllOps()) {
@@ -135,9 +126,7 @@ TEST(OpTable, TheDocumentationIsUpToDate) {
     std::ofstream(path) << OpsMarkdown();
     return;
   }
-  std::ostringstream found;
-  found << std::ifstream(path).rdbuf();
-  EXPECT_TRUE(found.str() == OpsMarkdown()) << "docs/ops.md differs; ir_test --bless renews it";
+  EXPECT_TRUE(ReadFile(path) == OpsMarkdown()) << "docs/ops.md differs; ir_test --bless renews it";
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
-// The reference evaluators, op by op: what SEMANTICS says of special values, limits and empty axes.
-// Names of cases (R1, P4, ...) are those of the list of small cases that broke other systems.
+// The reference evaluators, op by op: what docs/semantics.md says of special values, limits and
+// empty axes. Names of cases (R1, P4, ...) are those of the list of small cases that broke other
+// systems.
 #include <cmath>
 #include <limits>
 
@@ -20,15 +21,6 @@ constexpr int32_t kMax32 = std::numeric_limits<int32_t>::max();
 constexpr int64_t kMin64 = std::numeric_limits<int64_t>::min();
 constexpr int64_t kMax64 = std::numeric_limits<int64_t>::max();
 
-Tensor F(std::vector<float> v) {
-  return Tensor::FromVector<float>({static_cast<int64_t>(v.size())}, v);
-}
-Tensor I(std::vector<int32_t> v) {
-  return Tensor::FromVector<int32_t>({static_cast<int64_t>(v.size())}, v);
-}
-Tensor L(std::vector<int64_t> v) {
-  return Tensor::FromVector<int64_t>({static_cast<int64_t>(v.size())}, v);
-}
 Tensor B(std::vector<bool> v) {
   return Tensor::FromVector<bool>({static_cast<int64_t>(v.size())}, v);
 }

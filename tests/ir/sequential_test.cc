@@ -17,16 +17,6 @@ using ::testing::IsEmpty;
 
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
-Tensor F(std::vector<float> v) {
-  return Tensor::FromVector<float>({static_cast<int64_t>(v.size())}, v);
-}
-Tensor I(std::vector<int32_t> v) {
-  return Tensor::FromVector<int32_t>({static_cast<int64_t>(v.size())}, v);
-}
-Tensor L(std::vector<int64_t> v) {
-  return Tensor::FromVector<int64_t>({static_cast<int64_t>(v.size())}, v);
-}
-
 class SequentialShapes : public ::testing::Test, public GraphBuilder {
  protected:
   std::string TypeOf(Op op, std::vector<ValueId> operands, Attrs attrs = {}) {

@@ -45,7 +45,7 @@ class ShapeRulesProperty : public testing::Test {
     absl::StatusOr<ValueId> value = absl::UnknownError("not built");
     std::string text;  // for failures
     // The result's extents where the operands' are those given; nothing where the op is wrong, an
-    // empty optional inside where SEMANTICS.md lets symbols decide.
+    // empty optional inside where docs/semantics.md lets symbols decide.
     std::function<std::optional<Extents>(const std::vector<int64_t>&)> expect;
     bool symbols_decide = false;
   };

@@ -320,7 +320,7 @@ TEST(LoadWord, ReadsFourBytesInOrderAndNoMore) {
   for (const char* other : {"i16", "f32"}) ExpectRefused(*WordKernel(u8), "u8", other);
 }
 
-// Casts: what SEMANTICS says, written out with the limits as numbers.
+// Casts: what docs/semantics.md says, written out with the limits as numbers.
 template <typename To, typename From>
 To Converted(From x) {
   if constexpr (std::is_same_v<To, bool>) {

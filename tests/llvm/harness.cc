@@ -10,6 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "codegen/kernel/scalar_ops.h"
+#include "tests/util/same_bits.h"
 
 namespace lathe::llvm_target {
 namespace {
@@ -20,16 +21,6 @@ std::unique_ptr<LlvmCompiler> MakeCompiler(const CpuTarget& target) {
   auto compiler = LlvmCompiler::Create(target);
   EXPECT_TRUE(compiler.ok()) << compiler.status();
   return compiler.ok() ? *std::move(compiler) : nullptr;
-}
-
-template <typename T>
-bool SameElement(const uint8_t* a, const uint8_t* b) {
-  if (std::memcmp(a, b, sizeof(T)) == 0) return true;
-  if constexpr (std::is_integral_v<T>) return false;
-  T x, y;
-  std::memcpy(&x, a, sizeof(T));
-  std::memcpy(&y, b, sizeof(T));
-  return x != x && y != y;
 }
 
 // Of the types that have no list of their own.
@@ -146,19 +137,7 @@ RunResult Execute(const rt::Artefact& code, const std::vector<TestBuffer>& buffe
 }
 
 std::string Difference(const TestBuffer& want, const TestBuffer& got) {
-  const int64_t size = SizeOf(want.dtype);
-  for (int64_t i = 0; i < want.elements(); ++i) {
-    const uint8_t* a = &want.bytes[static_cast<size_t>(i * size)];
-    const uint8_t* b = &got.bytes[static_cast<size_t>(i * size)];
-    const bool same =
-        VisitDType(want.dtype, [&](auto type) { return SameElement<decltype(type)>(a, b); });
-    if (same) continue;
-    uint64_t x = 0, y = 0;
-    std::memcpy(&x, a, static_cast<size_t>(size));
-    std::memcpy(&y, b, static_cast<size_t>(size));
-    return absl::StrCat("element ", i, ": wanted 0x", absl::Hex(x), ", got 0x", absl::Hex(y));
-  }
-  return "";
+  return FirstDifference(want.dtype, want.bytes.data(), got.bytes.data(), want.elements());
 }
 
 Agreement::Agreement(std::shared_ptr<const kernel::Kernel> k,

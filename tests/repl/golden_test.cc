@@ -1,10 +1,10 @@
 // Sessions with their answers, as text and as JSON: golden/NAME.lathe, NAME.txt, NAME.jsonl.
 // `repl_test --bless`, or LATHE_BLESS in the environment, renews them.
-#include <cstdlib>
+#include "tests/util/golden.h"
+
 #include <filesystem>
 #include <fstream>
 #include <regex>
-#include <sstream>
 
 #include "gmock/gmock.h"
 #include "tests/repl/repl_util.h"
@@ -13,20 +13,6 @@ namespace lathe::repl {
 namespace {
 
 namespace fs = std::filesystem;
-
-bool Blesses() {
-  if (std::getenv("LATHE_BLESS") != nullptr) return true;
-  for (const std::string& argument : ::testing::internal::GetArgvs()) {
-    if (argument == "--bless") return true;
-  }
-  return false;
-}
-
-std::string Read(const fs::path& path) {
-  std::ostringstream text;
-  text << std::ifstream(path, std::ios::binary).rdbuf();
-  return text.str();
-}
 
 // How many kernels a first call compiles is for the compiler to choose.
 std::string Masked(const std::string& text) {
@@ -39,7 +25,7 @@ class Golden : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(Golden, AnswersAreThoseOfTheFile) {
   const fs::path folder = fs::path(LATHE_SOURCE_DIR) / "tests/repl/golden";
-  const std::string script = Read(folder / (GetParam() + ".lathe"));
+  const std::string script = ReadFile(folder / (GetParam() + ".lathe"));
   ASSERT_FALSE(script.empty());
   for (const bool json : {false, true}) {
     const fs::path path = folder / (GetParam() + (json ? ".jsonl" : ".txt"));
@@ -47,7 +33,7 @@ TEST_P(Golden, AnswersAreThoseOfTheFile) {
     if (Blesses()) {
       std::ofstream(path, std::ios::binary) << found;
     } else {
-      EXPECT_EQ(found, Read(path)) << path << " differs; repl_test --bless renews it";
+      EXPECT_EQ(found, ReadFile(path)) << path << " differs; repl_test --bless renews it";
     }
   }
 }

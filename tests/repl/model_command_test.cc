@@ -86,6 +86,19 @@ TEST_F(ModelCommand, InspectSaysWhatTheModelNeeds) {
   EXPECT_THAT(text_, HasSubstr(R"("type":"f32[n, width]")"));
 }
 
+// Names are bytes in a file, and text in what is printed.
+TEST_F(ModelCommand, NamesThatAreNotText) {
+  onnx::GraphWriter graph("bytes");
+  graph.Input("x", onnx::TensorTypeMessage(onnx::kFloat, {"n"}));
+  graph.Output("\xff");
+  graph.Node("Exp", {"x"}, {"\xff"});
+  const std::string path = (folder_ / "bytes.onnx").string();
+  std::ofstream(path, std::ios::binary) << onnx::ModelMessage(graph);
+  ASSERT_EQ(Run({"inspect", path, "--json"}), 0) << text_;
+  EXPECT_THAT(text_, HasSubstr("\"outputs\":[\"\xef\xbf\xbd\"]"));
+  EXPECT_EQ(Run({"inspect", path}), 0) << text_;
+}
+
 TEST_F(ModelCommand, FaultsAreToldAndGiveTheirStatus) {
   EXPECT_EQ(Run({"run", model_}), 2);
   EXPECT_THAT(text_, HasSubstr("--inputs is missing"));

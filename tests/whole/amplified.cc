@@ -10,7 +10,6 @@
 #include "ir/compare.h"
 #include "ir/evaluate.h"
 #include "ir/interpreter.h"
-#include "ir/visit_dtype.h"
 #include "tests/whole/harness.h"
 
 namespace lathe::whole {
@@ -106,11 +105,6 @@ class Nudger {
   uint64_t pattern_;
   std::vector<Move> moves_;
 };
-
-double At(const Tensor& t, int64_t i) {
-  return VisitDType(t.dtype(),
-                    [&](auto type) { return static_cast<double>(t.data<decltype(type)>()[i]); });
-}
 
 // Moves `widest` (wanted, displaced by the widest move so far) where `other` is farther away.
 void Widen(const Tensor& wanted, const Tensor& other, Tensor* widest) {

@@ -38,6 +38,13 @@ inline Tensor I32(std::vector<int64_t> shape, const std::vector<int32_t>& values
 inline Tensor Bool(std::vector<int64_t> shape, const std::vector<bool>& values) {
   return Tensor::FromVector<bool>(std::move(shape), values);
 }
+// Of any element type but bool: the numbers converted.
+template <typename T>
+Tensor Of(std::vector<int64_t> shape, const std::vector<double>& values) {
+  Tensor t(DTypeOf<T>(), std::move(shape));
+  for (size_t i = 0; i < values.size(); ++i) t.data<T>()[i] = static_cast<T>(values[i]);
+  return t;
+}
 // start, start + 1, ..
 Tensor Counted(std::vector<int64_t> shape, float start = 0);
 

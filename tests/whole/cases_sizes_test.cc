@@ -1,14 +1,8 @@
-// Small cases about sizes that broke other systems (cases/dynamic_shapes.md): zero-size dims,
-// reductions of nothing, size 1, overflow. Values, views and lifetimes: cases_values_test.cc.
-// Integer algebra (D) is in tests/dim/cases_test.cc; D3 is here as well, because code computes it.
-//
-// What the present ops can't express:
-//   Z4    zeros that copy a dim belong to the ONNX import; here the reshape that it comes to
-//   Z9    windows and resize: there is no such op; the rules of their extents are tested in
-//         tests/ir/windows_test.cc
-//   R2    any, all: there are no such reductions
-//   R3    logsumexp: written out as ops
-//   O5    im2col workspaces: no convolution; here padding
+// Small cases about sizes that broke other systems: zero-size dims, reductions of nothing, size 1,
+// overflow; what is right stands in docs/semantics.md. Values, views and lifetimes:
+// cases_values_test.cc. Integer algebra (D) is in tests/dim/cases_test.cc; D3 is here as well,
+// because code computes it. What is no op of its own: zeros that copy a dim (Z4), here as the
+// reshape that they come to, and resize (Z9) are tested with the ONNX import in tests/onnx.
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 
@@ -163,6 +157,65 @@ output y
   }
 }
 
+// (length - 5) // 2 + 1 positions: 0 for 3 and 4, below 0 for less, which is never clamped away.
+TEST(Cases, Z9_WindowsWithoutPositions) {
+  CheckCase(
+      {"length"}, R"(
+x: f32[2, $length]
+v = windows(x, sizes=[5], steps=[2], dilations=[1], low=[0], high=[0], value=0)
+output all = v + 1
+output sums = sum(v, axes=[2])
+output most = max(v, axes=[2])
+output product = v @ constant(f32[5, 1]{1, 0, 2, 0, 0})
+output total = sum(v, axes=[0, 1, 2])
+)",
+      {{{5},
+        {Counted({2, 5})},
+        {F32({2, 1, 5}, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10}), F32({2, 1}, {10, 35}),
+         F32({2, 1}, {4, 9}), F32({2, 1, 1}, {4, 19}), F32({}, {45})},
+        ""},
+       {{4},
+        {Counted({2, 4})},
+        {F32({2, 0, 5}, {}), F32({2, 0}, {}), F32({2, 0}, {}), F32({2, 0, 1}, {}), F32({}, {0})},
+        ""},
+       {{3},
+        {Counted({2, 3})},
+        {F32({2, 0, 5}, {}), F32({2, 0}, {}), F32({2, 0}, {}), F32({2, 0, 1}, {}), F32({}, {0})},
+        ""},
+       {{2}, {Counted({2, 2})}, {}, "length"},
+       {{0}, {Counted({2, 0})}, {}, "length"}});
+}
+
+TEST(Cases, Z9_WindowsOfAnOpenSize) {
+  CheckCase({"length", "taps"}, R"(
+x: f32[$length]
+w: f32[$taps]
+v = windows(x, sizes=[$taps], steps=[1], dilations=[2], low=[1], high=[0], value=0)
+output y = sum(v * w, axes=[1])
+)",
+            {{{4, 2}, {Counted({4}, 1), Counted({2}, 1)}, {F32({3}, {4, 7, 10})}, ""},
+             {{2, 2}, {Counted({2}, 1), Counted({2}, 1)}, {F32({1}, {4})}, ""},
+             {{1, 2}, {Counted({1}, 1), Counted({2}, 1)}, {F32({0}, {})}, ""},
+             {{3, 3}, {Counted({3}, 1), Counted({3}, 1)}, {F32({0}, {})}, ""},
+             {{0, 2}, {Counted({0}), Counted({2})}, {}, "length"},
+             {{3, 5}, {Counted({3}), Counted({5})}, {}, "length"},
+             {{3, 0}, {Counted({3}), Counted({0})}, {}, "taps"}});
+}
+
+// One axis with positions and one without; padding alone makes none of nothing.
+TEST(Cases, Z9_WindowsOverTwoAxes) {
+  CheckCase({"height", "width"}, R"(
+x: f32[$height, $width]
+v = windows(x, sizes=[3, 2], steps=[1, 1], dilations=[1, 1], low=[1, 0], high=[1, 0], value=0)
+output y = sum(v, axes=[2, 3])
+)",
+            {{{1, 3}, {Counted({1, 3})}, {F32({1, 2}, {1, 3})}, ""},
+             {{0, 3}, {Counted({0, 3})}, {F32({0, 2}, {})}, ""},
+             {{2, 1}, {Counted({2, 1})}, {F32({2, 0}, {})}, ""},
+             {{0, 1}, {Counted({0, 1})}, {F32({0, 0}, {})}, ""},
+             {{2, 0}, {Counted({2, 0})}, {}, "width"}});
+}
+
 TEST(Cases, Z10_TheTablesUnionIsTheDeclaredDomain) {
   Engine engine({.threads = 1});
   Trace t("product");
@@ -231,6 +284,29 @@ output c = sum(x, axes=[0, 1])
              {{2}, {F32({2, 2}, {3, 4, 6, 5})}, {I64({2}, {1, 0})}, ""}});
 }
 
+TEST(Cases, R2_AnyAndAllOfNothing) {
+  CheckCase(
+      {"n", "m"}, R"(
+x: bool[$n, $m]
+output some = any(x, axes=[1])
+output every = all(x, axes=[1])
+output one = any(x, axes=[0, 1])
+output both = all(x, axes=[0, 1])
+)",
+      {{{2, 0},
+        {Bool({2, 0}, {})},
+        {Bool({2}, {false, false}), Bool({2}, {true, true}), Bool({}, {false}), Bool({}, {true})},
+        ""},
+       {{0, 3},
+        {Bool({0, 3}, {})},
+        {Bool({0}, {}), Bool({0}, {}), Bool({}, {false}), Bool({}, {true})},
+        ""},
+       {{2, 1},
+        {Bool({2, 1}, {false, true})},
+        {Bool({2}, {false, true}), Bool({2}, {false, true}), Bool({}, {true}), Bool({}, {false})},
+        ""}});
+}
+
 TEST(Cases, R3_RowsOfOddLengths) {
   std::vector<CaseCall> calls;
   for (int64_t n : {1, 7, 31, 33, 255, 257}) {
@@ -258,6 +334,30 @@ output all = sum(x, axes=[0, 1])
             calls);
 }
 
+TEST(Cases, R3_AnyAndAllOfOddLengths) {
+  std::vector<CaseCall> calls;
+  for (int64_t n : {1, 7, 31, 33, 255, 257}) {
+    Tensor x(bool_, {4, n});  // none, every one, the last, every one but the last
+    for (int64_t i = 0; i < n; ++i) {
+      x.data<bool>()[n + i] = true;
+      x.data<bool>()[2 * n + i] = i == n - 1;
+      x.data<bool>()[3 * n + i] = i != n - 1;
+    }
+    const bool more = n > 1;
+    calls.push_back({{n},
+                     {x},
+                     {Bool({4}, {false, true, true, more}), Bool({4}, {false, true, !more, false})},
+                     ""});
+  }
+  CheckCase({"n"}, R"(
+x: bool[4, $n]
+output some = any(x, axes=[1])
+output every = all(x, axes=[1])
+)",
+            calls);
+}
+
+// Written out: there is no such op.
 TEST(Cases, R3_LogSumExpOfOddLengths) {
   Engine engine({.threads = 1, .background_compiles = false});
   const std::string text = R"(
@@ -512,6 +612,32 @@ TEST(Cases, O5_PaddingNearTheEndOfInt64) {
   const auto out = f.call({Counted({2}), Counted({1})});
   ASSERT_TRUE(out.ok()) << out.status();
   EXPECT_EQ((*out)[0].data<float>()[0], 1);
+}
+
+// A convolution whose padding is too large to count, or whose positions are in bytes.
+TEST(Cases, O5_WindowsNearTheEndOfInt64) {
+  for (const char* use : {"v @ constant(f32[3, 1]{1, 1, 1})", "reshape(v, [-1])",
+                          "sum(v, axes=[0, 1], keep_dims=true)"}) {
+    SCOPED_TRACE(use);
+    Engine engine({.background_compiles = false});
+    const Function f =
+        CompileText(engine, absl::StrCat("dim n, m\nx: f32[n]\nw: f32[m]\n"
+                                         "v = windows(x, sizes=[3], steps=[1], dilations=[1], "
+                                         "low=[n*n*n*m], high=[n*n*n*m], value=0)\noutput y = ",
+                                         use, "\n"));
+    const int64_t live = engine.counters().live_bytes;
+    // 2^64, 2^62 and 2^60 elements before and behind; the last are summed up without memory.
+    for (int64_t m : {16, 4, 1}) {
+      if (m == 1 && use[0] == 's') continue;
+      EXPECT_FALSE(f.call({Counted({1 << 20}), Counted({m})}).ok()) << m;
+    }
+    EXPECT_EQ(engine.counters().live_bytes, live);
+    const auto out = f.call({Counted({2}, 1), Counted({1})});
+    ASSERT_TRUE(out.ok()) << out.status();
+    float sum = 0;
+    for (int64_t i = 0; i < (*out)[0].num_elements(); ++i) sum += (*out)[0].data<float>()[i];
+    EXPECT_EQ(sum, 9);  // three windows hold each element
+  }
 }
 
 }  // namespace

@@ -26,7 +26,7 @@ const Shapes kShapes = {{1, 1}, {2, 17}, {1, 4}, {8, 128}, {3, 1}, {1, 33}, {4, 
 
 Function Compile(Engine& engine, const examples::EncoderConfig& config,
                  CompileOptions options = {}) {
-  absl::StatusOr<Function> f = engine.compile(TraceEncoder(config), options);
+  absl::StatusOr<Function> f = engine.compile(examples::TraceEncoder(config), options);
   if (f.ok()) {
     if (const absl::Status s = f->prepare(); !s.ok()) f = s;
   }
@@ -80,7 +80,7 @@ TEST(Claims, NoCallWaitsForACompiler) {
 
 TEST(Claims, CompiledCodeIsTheInterpreterAndTheEvaluator) {
   const examples::EncoderConfig config = SmallEncoder();
-  absl::StatusOr<Program> p = TraceEncoder(config);
+  absl::StatusOr<Program> p = examples::TraceEncoder(config);
   ASSERT_TRUE(p.ok()) << p.status();
   Engine engine({.threads = 2, .background_compiles = false});
   absl::StatusOr<Function> f = CompileGraph(engine, p->graph());

@@ -13,13 +13,6 @@ namespace lathe::whole {
 namespace {
 
 template <typename T>
-Tensor Of(std::vector<int64_t> shape, const std::vector<double>& values) {
-  Tensor t(DTypeOf<T>(), std::move(shape));
-  for (size_t i = 0; i < values.size(); ++i) t.data<T>()[i] = static_cast<T>(values[i]);
-  return t;
-}
-
-template <typename T>
 Tensor Repeated(int64_t n, double value) {
   return Of<T>({n}, std::vector<double>(static_cast<size_t>(n), value));
 }

@@ -15,13 +15,6 @@ examples::EncoderConfig SmallEncoder() {
   return config;
 }
 
-absl::StatusOr<Program> TraceEncoder(const examples::EncoderConfig& config) {
-  Trace t("encoder");
-  absl::StatusOr<Value> hidden = examples::BuildEncoder(t, config, examples::SeededWeights(1));
-  if (!hidden.ok()) return hidden.status();
-  return t.finish({*hidden}, {"last_hidden"});
-}
-
 std::vector<Tensor> EncoderInputs(const examples::EncoderConfig& config, int64_t batch,
                                   int64_t seq) {
   Tensor ids(i64, {batch, seq}), mask(i64, {batch, seq});

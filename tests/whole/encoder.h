@@ -12,8 +12,6 @@ namespace lathe::whole {
 // Two layers of 64 wide, 4 heads; batch 0..8, seq 0..max_seq.
 examples::EncoderConfig SmallEncoder();
 
-absl::StatusOr<Program> TraceEncoder(const examples::EncoderConfig& config);
-
 // Token ids and a mask whose last tokens are padding.
 std::vector<Tensor> EncoderInputs(const examples::EncoderConfig& config, int64_t batch,
                                   int64_t seq);

@@ -92,14 +92,10 @@ absl::StatusOr<std::vector<Tensor>> RunByEvaluator(const Function& function,
   return outputs;
 }
 
-namespace {
-
 double At(const Tensor& t, int64_t i) {
   return VisitDType(t.dtype(),
                     [&](auto type) { return static_cast<double>(t.data<decltype(type)>()[i]); });
 }
-
-}  // namespace
 
 absl::Status WithinBound(const Tensor& found, const Tensor& wanted, const Tensor& wanted64,
                          bool exact) {

@@ -24,6 +24,9 @@ absl::StatusOr<std::vector<Tensor>> RunByEvaluator(const Function& function,
 absl::Status SameAsEvaluator(const Function& function, absl::Span<const Tensor> inputs,
                              absl::Span<const Tensor> found);
 
+// Element i of a dense tensor as a number.
+double At(const Tensor& t, int64_t i);
+
 // OK if found is within an op's bound of wanted: equal bits where `exact`, otherwise
 // |found - wanted| <= 8 |wanted - wanted64| + (relative 4e-6 of the largest magnitude beside it).
 absl::Status WithinBound(const Tensor& found, const Tensor& wanted, const Tensor& wanted64,

@@ -1,9 +1,9 @@
 // Random programs through the whole compiler at sizes A, B, A: machine code against the interpreter
 // (equal bits where every value is a whole number; otherwise as close as the program itself keeps
 // its values when each op's result moves by a few ULP), against the Kernel IR evaluator bit for
-// bit, and without a compile in a call. Runs for 30 seconds, or LATHE_FUZZ_SECONDS, or ten minutes
-// with LATHE_FULL=1; LATHE_FUZZ_SEED is the first seed. A failure is shrunk and printed as text
-// that can be run again.
+// bit, and without a compile in a call. Runs for 30 seconds, or LATHE_FUZZ_SECONDS, or seven
+// minutes with LATHE_FULL=1; LATHE_FUZZ_SEED is the first seed. A failure is shrunk and printed as
+// text that can be run again.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -24,7 +24,7 @@ namespace {
 double Seconds() {
   if (const char* given = std::getenv("LATHE_FUZZ_SECONDS")) return std::atof(given);
   const char* full = std::getenv("LATHE_FULL");
-  return full != nullptr && std::string_view(full) == "1" ? 600 : 30;
+  return full != nullptr && std::string_view(full) == "1" ? 420 : 30;
 }
 
 uint64_t FirstSeed() {

@@ -1,6 +1,9 @@
 // Programs that were once wrong, as small as they got.
 #include <gtest/gtest.h>
 
+#include <cmath>
+
+#include "absl/strings/str_cat.h"
 #include "ir/samples.h"
 #include "tests/whole/harness.h"
 
@@ -47,8 +50,242 @@ INSTANTIATE_TEST_SUITE_P(
                     Program{"a_size_may_have_the_name_of_the_worker_count",
                             "dim worker_count\nx: f32[worker_count, 7]\n"
                             "output y = max(x, axis=1) + 1\n",
-                            {{3}, {1}, {0}, {3}}}),
+                            {{3}, {1}, {0}, {3}}},
+                    Program{"a_kept_value_is_read_at_other_places_too",
+                            "dim n\na: f32[n, 4]\nb: f32[n, 4]\no = a + b\n"
+                            "m = max(o, axes=[1], keep_dims=true)\n"
+                            "r = slice(o, starts=[0, 3], limits=[n, -1], steps=[1, -1])\n"
+                            "output y = (o - m) * r\n",
+                            {{3}, {1}, {0}, {3}}},
+                    Program{"a_side_that_is_not_taken_divides_by_a_size_of_0",
+                            "dim n, m\nx: f32[n]\nw: f32[m]\n"
+                            "y = if m > 0 { yield sum(reshape(x, [m, -1]), axes=[0, 1]) } "
+                            "else { yield sum(x, axes=[0]) }\noutput y\n",
+                            {{7, 0}, {6, 3}, {0, 0}, {7, 0}}},
+                    Program{"a_side_with_a_mean_that_is_not_taken",
+                            "dim n, m\nx: f32[n]\nw: f32[m]\n"
+                            "y = if m > 0 { yield mean(reshape(x, [m, -1]), axes=[0, 1]) } "
+                            "else { yield sum(x, axes=[0]) }\noutput y\n",
+                            {{7, 0}, {6, 3}, {7, 0}}},
+                    Program{"a_side_with_a_softmax_that_is_not_taken",
+                            "dim n\nx: f32[n]\n"
+                            "y = if n >= 8 { yield sum(softmax(x[8:], axis=0), axes=[0]) } "
+                            "else { yield sum(x, axes=[0]) }\noutput y\n",
+                            {{3}, {12}, {8}, {3}}},
+                    Program{"a_side_with_a_norm_that_is_not_taken",
+                            "dim n, d, k\nx: f32[n, d]\ng: f32[k]\n"
+                            "y = if k == d { yield rms_norm(x, g, epsilon=1e-5) * 0 + x } "
+                            "else { yield x }\noutput y\n",
+                            {{2, 4, 3}, {2, 4, 4}, {2, 4, 3}}},
+                    Program{"values_of_a_side_that_is_not_taken_would_have_negative_sizes",
+                            "dim n\nx: f32[n]\nu = cumsum(x, axis=0)\n"
+                            "r = if n < 1000 { yield reshape(sum(u), shape=[1]) } else {\n"
+                            "  t = cumsum(slice(u, starts=[1000], limits=[n], steps=[1]), axis=0)\n"
+                            "  yield reshape(sum(t), shape=[1])\n}\noutput y = u + r\n",
+                            {{100}, {900}, {1200}, {100}}}),
     [](const auto& given) { return std::string(given.param.name); });
+
+// Calls of one program with given inputs, beside the interpreter's.
+void CheckInputs(const char* text, const std::vector<std::vector<Tensor>>& calls,
+                 bool exact = true) {
+  absl::StatusOr<ir::Graph> g = ir::Parse(text);
+  ASSERT_TRUE(g.ok()) << g.status();
+  Engine engine({.threads = 1, .background_compiles = false});
+  absl::StatusOr<Function> f = CompileGraph(engine, *g);
+  ASSERT_TRUE(f.ok()) << f.status();
+  for (const std::vector<Tensor>& inputs : calls) {
+    const absl::Status s = CheckCall(*f, *g, inputs, exact, /*with_evaluator=*/exact);
+    EXPECT_TRUE(s.ok()) << s << "\n" << text;
+  }
+}
+
+// A size that is found from an axis with the help of another.
+TEST(Regressions, SizesFoundFromOthers) {
+  std::vector<float> numbers = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9};
+  const Tensor one = Tensor::FromVector<float>({1}, {0});
+  const Tensor every_other = Tensor::View(numbers.data(), f32, {3}, {2});
+  const char* text = "dim a, b\nx: f32[a]\ny: f32[2*b + a]\noutput z = y * 2\n";
+  CheckInputs(text, {{one, every_other}});
+
+  const Tensor three = Tensor::FromVector<float>({3}, {0, 0, 0});
+  const Tensor five = Tensor::FromVector<float>({5}, {1, 2, 3, 4, 5});
+  const Tensor offsets = Tensor::FromVector<int64_t>({3}, {0, 1, 3});
+  const Tensor rows = Tensor::FromVector<float>({3, 1}, {1, 2, 3});
+  const Tensor wrong = Tensor::FromVector<int64_t>({3}, {0, 5, 3});
+  CheckInputs(
+      "dim a, b, batch\nx: f32[a]\ny: f32[2*b + a]\nr: f32[batch, ~seq, 1]\n"
+      "output z = y * 2\noutput s = segment_sum(r, seq.offsets)\n",
+      {{three, five, offsets, rows}, {three, five, wrong, rows}});
+}
+
+TEST(Regressions, ElementTypesOfSegmentsAndPrefixes) {
+  for (const char* text : {"x: i64[b, ~s]\noutput y = segment_mean(x, s.offsets)\n",
+                           "x: bool[b, ~s]\noutput y = segment_sum(x, s.offsets)\n",
+                           "x: i32[b, ~s]\noutput y = segment_softmax(x, s.offsets)\n",
+                           "x: bool[n]\noutput y = cumsum(x, axis=0)\n"}) {
+    const absl::Status s = ir::Parse(text).status();
+    EXPECT_EQ(s.code(), absl::StatusCode::kInvalidArgument) << text << s;
+    EXPECT_NE(s.message().find("wanted "), std::string::npos) << s;
+  }
+}
+
+// 0 elements broadcast to 0 or stay apart.
+TEST(Regressions, NothingBroadcastsToNothing) {
+  const Tensor none(f32, {0}), one = Tensor::FromVector<float>({1}, {7});
+  const Tensor three = Tensor::FromVector<float>({3}, {1, 2, 3});
+  CheckInputs("dim n\nx: f32[n]\noutput y = broadcast(x, shape=[max(n, 1)])\n",
+              {{one}, {none}, {three}, {one}});
+  CheckInputs(
+      "dim n, m\nx: f32[n]\nz: f32[m]\noutput y = broadcast(x, shape=[max(n, m)])\n"
+      "output w = z * 2\n",
+      {{one, three}, {none, one}, {three, three}, {none, none}});
+}
+
+// An index that isn't checked gives 0 outside, counted from the start.
+TEST(Regressions, UncheckedIndicesAmongSizes) {
+  CheckInputs(
+      "s: i64[2]\nx: f32[1]\nt = gather(s, constant(i64[1]{-1}), axis=0, unchecked=true)\n"
+      "output y = broadcast(x, shape=t)\n",
+      {{Tensor::FromVector<int64_t>({2}, {3, 5}), Tensor::FromVector<float>({1}, {7})}});
+}
+
+// A key that a choice hides is hidden as before, whatever the mask adds inside of it.
+TEST(Regressions, ScoresThatAreChosenAfterAMaskWasAdded) {
+  const char* text =
+      "dim n, s, t\nq: f32[n, s, 4]\nk: f32[n, t, 4]\nv: f32[n, t, 4]\nm: f32[n, s, t]\n"
+      "p: bool[n, s, t]\n"
+      "output y = softmax(select(p, q @ permute(k, axes=[0, 2, 1]) + m, -3.4028235e+38), axis=-1) "
+      "@ v\n";
+  const auto floats = [](std::vector<int64_t> shape, float first) {
+    Tensor x(f32, std::move(shape));
+    for (int64_t i = 0; i < x.num_elements(); ++i)
+      x.data<float>()[i] = first + 0.25f * static_cast<float>(i);
+    return x;
+  };
+  Tensor hidden(bool_, {1, 1, 1}), both(bool_, {1, 1, 2});
+  CheckInputs(text,
+              {{floats({1, 1, 4}, 1), floats({1, 1, 4}, 0), floats({1, 1, 4}, 2),
+                Tensor::FromVector<float>({1, 1, 1}, {-INFINITY}), hidden},
+               {floats({1, 1, 4}, 1), floats({1, 2, 4}, 0), floats({1, 2, 4}, 2),
+                Tensor::FromVector<float>({1, 1, 2}, {0, -INFINITY}), both}},
+              /*exact=*/false);
+}
+
+// A side that is taken divides by no size of 0.
+TEST(Regressions, ASideThatIsTakenDividesByASizeOf0) {
+  const Tensor four = Tensor::FromVector<float>({4}, {1, 2, 3, 4});
+  const Tensor none(f32, {0}), two(f32, {2}), one = Tensor::FromVector<float>({1}, {5});
+  for (const char* then :
+       {"sum(x[0:n // m], axes=[0])", "sum(iota([n // m], axis=0, dtype=f32))"}) {
+    const std::string text =
+        absl::StrCat("dim n, m\nx: f32[n]\nu: f32[m]\ny = if n >= 2 { yield ", then,
+                     " } else { yield sum(x, axes=[0]) }\noutput y\noutput v = u * 2\n");
+    CheckInputs(text.c_str(), {{four, none}, {four, two}, {one, none}, {one, two}});
+  }
+}
+
+// The keys are a view of a view that a product reads from a buffer of its own.
+TEST(Regressions, AttentionOverViewsThatOthersReadToo) {
+  const auto floats = [](std::vector<int64_t> shape) {
+    Tensor x(f32, std::move(shape));
+    for (int64_t i = 0; i < x.num_elements(); ++i)
+      x.data<float>()[i] = static_cast<float>(i % 7) * 0.25f - 0.5f;
+    return x;
+  };
+  CheckInputs(
+      "dim n\nq: f32[n, 8, 16]\nx: f32[n, 12, 16]\n"
+      "t = permute(x, axes=[0, 2, 1])\n"
+      "s = slice(t, starts=[0, 0, 1], limits=[n, 16, 11], steps=[1, 1, 1])\n"
+      "w = constant(f32[10, 2]{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10})\n"
+      "y = matmul(s, w)\nk = permute(s, axes=[0, 2, 1])\noutput y\n"
+      "output z = attention(q, k, k)\n",
+      {{floats({2, 8, 16}), floats({2, 12, 16})}, {floats({1, 8, 16}), floats({1, 12, 16})}},
+      /*exact=*/false);
+}
+
+// What ops require of a size is known where the largest one is looked for.
+TEST(Regressions, TheLargestSizeThatOpsAdmit) {
+  const auto largest = [](const char* text, const Sizes& others, int64_t bytes) -> int64_t {
+    absl::StatusOr<ir::Graph> g = ir::Parse(text);
+    EXPECT_TRUE(g.ok()) << g.status();
+    Engine engine({.threads = 1, .background_compiles = false});
+    absl::StatusOr<Function> f = CompileGraph(engine, *g);
+    EXPECT_TRUE(f.ok()) << f.status();
+    if (!f.ok()) return -1;
+    const absl::StatusOr<int64_t> n = f->largest("n", others, bytes);
+    EXPECT_TRUE(n.ok()) << n.status();
+    return n.value_or(-1);
+  };
+  EXPECT_EQ(largest("dim n\nx: f32[n]\noutput y = relu(reshape(x, [-1, 16]))\n", {}, 1 << 30),
+            1 << 28);
+  EXPECT_EQ(largest("dim n\nx: f32[n]\noutput y = relu(reshape(x, [-1, 3]))\n", {}, 6000), 1488);
+  EXPECT_EQ(largest("dim b in 1..8\ndim n in 1..8192, n % b == 0\nx: f32[n]\nz: f32[b]\n"
+                    "output y = exp(x)\noutput w = exp(z)\n",
+                    {{"b", 3}}, 6080),
+            1503);
+}
+
+// exp(x - max(x)) has no positive argument only if each row has its own maximum taken off.
+TEST(Regressions, ExponentialsOfAnotherRowsMaximum) {
+  const Tensor x = Tensor::FromVector<float>({2, 2}, {0, 50, 0, 0});
+  for (const char* shift : {"broadcast(max(x, axes=[1]), shape=[n, n], axes=[1])",
+                            "broadcast(max(x, axes=[1]), shape=[n, n], axes=[0])",
+                            "permute(broadcast(max(x, axes=[1], keep_dims=true), shape=[n, n], "
+                            "axes=[0, 1]), axes=[1, 0])"}) {
+    const std::string text = absl::StrCat("dim n\nx: f32[n, n]\noutput y = exp(x - ", shift, ")\n");
+    CheckInputs(text.c_str(), {{x}}, /*exact=*/false);
+  }
+  Tensor wide(f32, {4, 5, 3});
+  for (int64_t i = 0; i < 60; ++i) wide.data<float>()[i] = i / 3 % 5 == 1 ? 60.0f : 0.0f;
+  CheckInputs(
+      "x: f32[4, 5, 3]\nm = max(x, axes=[0, 2])\n"
+      "b = broadcast(m, shape=[2, 5, 6], axes=[1])\n"
+      "output y = exp(x - reshape(b, shape=[4, 5, 3]))\n",
+      {{wide}}, /*exact=*/false);
+}
+
+// To an integer a float saturates, where an integer wraps.
+TEST(Regressions, CastsByWayOfFloats) {
+  CheckInputs("dim n\nk: i32[n]\noutput y = cast(cast(k, dtype=f64), dtype=i8)\n",
+              {{Tensor::FromVector<int32_t>({3}, {300, -300, 7})}});
+  CheckInputs("dim n\nk: u8[n]\noutput y = cast(cast(k, dtype=f32), dtype=i8)\n",
+              {{Tensor::FromVector<uint8_t>({2}, {200, 7})}});
+  CheckInputs("dim n\nk: i16[n]\noutput y = cast(cast(k, dtype=f32), dtype=u8)\n",
+              {{Tensor::FromVector<int16_t>({2}, {-1, 7})}});
+}
+
+// An index out of range fails the call, though nobody reads what it chooses.
+TEST(Regressions, IndicesOfUnreadElements) {
+  const Tensor t = Tensor::FromVector<float>({5}, {1, 2, 3, 4, 5});
+  CheckInputs(
+      "t: f32[5]\nk: i64[4]\n"
+      "output y = slice(neg(gather(t, k, axis=0)), starts=[0], limits=[2], steps=[1])\n",
+      {{t, Tensor::FromVector<int64_t>({4}, {0, 1, 2, 9})},
+       {t, Tensor::FromVector<int64_t>({4}, {0, 1, 2, 4})}});
+  CheckInputs(
+      "dim n\nt: f32[5]\nk: i64[1]\nx: f32[n]\n"
+      "output y = x + broadcast(gather(t, k, axis=0), shape=[n], axes=[0])\n",
+      {{t, Tensor::FromVector<int64_t>({1}, {9}), Tensor(f32, {0})},
+       {t, Tensor::FromVector<int64_t>({1}, {4}), Tensor(f32, {0})}});
+}
+
+// Finding the index that is out of range reads none that lie outside of the indices.
+TEST(Regressions, TheIndexThatFailsIsFoundAmongThoseThatCount) {
+  absl::StatusOr<ir::Graph> g = ir::Parse(
+      "dim n\nx: f32[n]\nt: f32[5]\nk: i64[5]\n"
+      "output y = concat(x, gather(t, k, axis=0), axis=0)\n");
+  ASSERT_TRUE(g.ok()) << g.status();
+  Engine engine({.threads = 1, .background_compiles = false});
+  absl::StatusOr<Function> f = CompileGraph(engine, *g);
+  ASSERT_TRUE(f.ok()) << f.status();
+  const std::vector<Tensor> inputs = {Tensor(f32, {3}),
+                                      Tensor::FromVector<float>({5}, {1, 2, 3, 4, 5}),
+                                      Tensor::FromVector<int64_t>({5}, {0, 0, 9, 0, 0})};
+  for (const absl::Status& s : {f->call(inputs).status(), RunByEvaluator(*f, inputs).status()}) {
+    EXPECT_EQ(s.code(), absl::StatusCode::kOutOfRange) << s;
+    EXPECT_NE(s.message().find("found 9 at position 2"), std::string::npos) << s;
+  }
+}
 
 }  // namespace
 }  // namespace lathe::whole

@@ -443,6 +443,96 @@ TEST(Staged, QuestionsHaveAnswersOrSaySo) {
   EXPECT_TRUE(f.prepare(named).ok());
 }
 
+// What an op in one side requires of sizes says nothing of calls that take the other.
+TEST(Staged, FactsOfASideDoNotBoundTheProgram) {
+  Stages s("sides");
+  const ir::SlotId go = s.Input("go", "bool[]"), x = s.Input("x", "f32[n]"),
+                   y = s.Input("y", "f32[m]");
+  Stages then = s.Body("then"), otherwise = s.Body("otherwise");
+  for (Stages* side : {&then, &otherwise}) {
+    const ir::SlotId a = side->Input("x", "f32[n]"), b = side->Input("y", "f32[m]");
+    const std::string inputs = "x: f32[n]\ny: f32[m]\nassume m <= 8\n";
+    side->Output(
+        "z",
+        side->Graph("add", inputs + (side == &then ? "output z = x + y\n" : "output z = exp(x)\n"),
+                    {a, b})[0]);
+  }
+  s.Output("z", s.If(go, {x, y}, then, otherwise)[0]);
+  Engine engine({.threads = 1});
+  const Function f = Compile(engine, s);
+  ASSERT_NE(f.staged_state(), nullptr);
+  EXPECT_NE(f.could_exceed(1 << 20)->verdict, MemoryAnswer::Verdict::kNo);
+}
+
+// What controls a stage has one element.
+TEST(Staged, ControlsOfOtherThanOneElement) {
+  Stages s("controls");
+  const ir::SlotId go = s.Input("go", "bool[k]"), trips = s.Input("trips", "i64[t]"),
+                   x = s.Input("x", "f32[n]");
+  Stages then = s.Body("then"), otherwise = s.Body("otherwise"), body = s.Body("body");
+  for (Stages* side : {&then, &otherwise}) {
+    const ir::SlotId a = side->Input("x", "f32[n]");
+    side->Output("y", side->Graph("one",
+                                  side == &then ? "x: f32[n]\noutput y = x + 1\n"
+                                                : "x: f32[n]\noutput y = x - 1\n",
+                                  {a})[0]);
+  }
+  const ir::SlotId step = body.Input("step", "i64[]"), now = body.Input("now", "f32[n]");
+  body.Output("y",
+              body.Graph("twice", "step: i64[]\nx: f32[n]\noutput y = x * 2\n", {step, now})[0]);
+  const ir::SlotId chosen = s.If(go, {x}, then, otherwise)[0];
+  s.Output("y", s.Loop(body, 1, {chosen}, {.trips = trips})[0]);
+  Engine engine({.threads = 1});
+  const Function f = Compile(engine, s);
+  ASSERT_NE(f.staged_state(), nullptr);
+  const auto bools = [](int64_t count) { return Tensor(bool_, {count}); };
+  const Tensor two = F32({2}, {1, 2});
+  const std::pair<std::vector<Tensor>, std::string> wrong[] = {
+      {{bools(0), I64({1}, {1}), two}, "the condition has 0 elements, wanted 1"},
+      {{bools(3), I64({1}, {1}), two}, "the condition has 3 elements, wanted 1"},
+      {{bools(1), I64({0}, {}), two}, "the number of steps has 0 elements, wanted 1"},
+      {{bools(1), I64({2}, {1, 1}), two}, "the number of steps has 2 elements, wanted 1"}};
+  for (const auto& [inputs, message] : wrong) {
+    for (const absl::Status& failed :
+         {f.call(inputs).status(), ir::Interpret(*s.Share(), inputs).status()}) {
+      EXPECT_EQ(failed.code(), absl::StatusCode::kInvalidArgument) << failed;
+      EXPECT_THAT(std::string(failed.message()), HasSubstr(message));
+    }
+  }
+  const auto right = f.call({bools(1), I64({1}, {2}), two});
+  ASSERT_TRUE(right.ok()) << right.status();
+  EXPECT_EQ((*right)[0].data<float>()[1], 4);
+}
+
+// A number of steps that is only bounded is none to answer with.
+TEST(Staged, ShapesThatAreOnlyBoundedAreNotAnswered) {
+  Stages s("steps");
+  const ir::SlotId x = s.Input("x", "f32[n]");
+  const auto found =
+      s.Graph("count", "x: f32[n]\noutput k = reshape(sum(cast(x > 0, i64)), [1])\n", {x});
+  const auto trips = s.Graph("steps", R"(x: f32[n]
+k: i64[1] = input(elements=[k])
+assume k <= n
+output t = size(min(k, 4))
+)",
+                             {x, found[0]});
+  Stages body = s.Body("body");
+  const ir::SlotId step = body.Input("step", "i64[]"), now = body.Input("now", "f32[n]");
+  const auto next = body.Graph(
+      "next", "step: i64[]\nx: f32[n]\noutput y = x + 1\noutput t = sum(x)\n", {step, now});
+  body.Output("y", next[0]);
+  body.Output("t", next[1]);
+  const auto last = s.Loop(body, 1, {x}, {.trips = trips[0], .scanned = {"f32[]"}});
+  s.Output("totals", last[1]);
+  Engine engine({.threads = 1});
+  const Function f = Compile(engine, s);
+  ASSERT_NE(f.staged_state(), nullptr);
+  EXPECT_EQ(f.output_shapes({{"n", 8}}).status().code(), absl::StatusCode::kFailedPrecondition);
+  const auto given = f.output_shapes({{"n", 8}, {"k", 2}});
+  ASSERT_TRUE(given.ok()) << given.status();
+  EXPECT_THAT((*given)[0], ElementsAre(2));
+}
+
 TEST(Staged, BeforePrepareCallsFailAndCompileReportsWhere) {
   Engine engine({.threads = 1});
   absl::StatusOr<Function> f = engine.compile(Positives().Take());

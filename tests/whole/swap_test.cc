@@ -29,7 +29,8 @@ TEST(Swap, SixteenThreadsCallWhileVersionsAppear) {
   for (Strategy strategy : {Strategy::kAuto, Strategy::kFullStatic}) {
     Engine engine({.threads = 2});
     engine.hold_background(true);
-    absl::StatusOr<Function> f = engine.compile(TraceEncoder(config), {.strategy = strategy});
+    absl::StatusOr<Function> f =
+        engine.compile(examples::TraceEncoder(config), {.strategy = strategy});
     ASSERT_TRUE(f.ok()) << f.status();
     ASSERT_TRUE(f->prepare().ok());
     std::vector<Tensor> wanted;
@@ -87,7 +88,7 @@ TEST(Swap, FunctionsComeAndGoWhileOthersAreCalled) {
       for (int round = 0; round < 2; ++round) {
         examples::EncoderConfig mine = config;
         mine.ffn += k;
-        absl::StatusOr<Function> f = engine.compile(TraceEncoder(mine));
+        absl::StatusOr<Function> f = engine.compile(examples::TraceEncoder(mine));
         wrong += !f.ok() || !f->prepare().ok();
         for (int64_t seq = 0; seq < 6 && f.ok(); ++seq)
           wrong += !f->call(EncoderInputs(mine, 2, seq)).ok();
