@@ -8,6 +8,7 @@
 #include "absl/strings/str_join.h"
 #include "compiler/passes/evaluate.h"
 #include "ir/element_dims.h"
+#include "ir/lexer.h"
 #include "ir/status_macros.h"
 
 namespace lathe::onnx {
@@ -33,6 +34,8 @@ std::string Word(const std::string& name) {
   }
   if (word.empty() || (word[0] >= '0' && word[0] <= '9') || word[0] == '.') word = "_" + word;
   if (word == "_" || word == "None") word += "0";
+  if (!ir::IsPlainName(word)) word += "_";  // a word of the text form, or dots that end nothing
+  if (!ir::IsPlainName(word)) std::replace(word.begin(), word.end(), '.', '_');
   return word;
 }
 
@@ -99,6 +102,20 @@ void CollectNodes(const std::vector<NodeDef>& nodes, std::vector<const NodeDef*>
     for (const Attribute& a : n.attributes)
       for (const auto& g : a.graphs) CollectNodes(g->nodes, all, depth + 1);
   }
+}
+
+// The inputs of a sub-graph that is given `count` values: where it lists more, without those that
+// have an initializer. Files of IR version 3 and older list these too.
+std::vector<std::string> InputNames(const GraphDef& graph, size_t count) {
+  std::set<std::string> given;
+  if (graph.inputs.size() > count) {
+    for (const TensorData& t : graph.initializers) given.insert(t.name);
+    for (const auto& [name, sparse] : graph.sparse_initializers) given.insert(name);
+  }
+  std::vector<std::string> names;
+  for (const ValueInfo& input : graph.inputs)
+    if (!given.contains(input.name)) names.push_back(input.name);
+  return names;
 }
 
 // Those of sub-graphs and functions included.
@@ -335,6 +352,12 @@ absl::Status Importer::ImportNode(const NodeDef& node, Scope& scope) {
     if (absl::IsAborted(s)) return s;
     return absl::Status(s.code(), absl::StrCat(Where(node), ": ", std::string(s.message())));
   };
+  if (++imported_ > options_.max_nodes) {
+    return located(absl::ResourceExhaustedError(
+        absl::StrCat("with all calls of functions and steps of loops written out, the model has "
+                     "more than max_nodes = ",
+                     options_.max_nodes, " nodes")));
+  }
   scope.builder().set_location({Where(node), 0, 0});
   std::map<int, Val> outputs;
   if (const FunctionDef* function = FindFunction(node)) {
@@ -397,16 +420,16 @@ absl::StatusOr<std::vector<Val>> Importer::ImportGraph(const GraphDef& graph, Sc
     return absl::ResourceExhaustedError(
         absl::StrCat("sub-graphs are nested deeper than the limit of ", ir::kMaxBlockDepth));
   }
-  if (inputs.size() != graph.inputs.size()) {
-    return absl::InvalidArgumentError(absl::StrCat("the sub-graph '", graph.name, "' has ",
-                                                   graph.inputs.size(), " inputs; wanted ",
-                                                   inputs.size()));
+  const std::vector<std::string> names = InputNames(graph, inputs.size());
+  if (inputs.size() != names.size()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "the sub-graph '", graph.name, "' has ", names.size(), " inputs; wanted ", inputs.size()));
   }
   ++depth_;
   env_.emplace_back();
   std::vector<Val> results;
   absl::Status s = AddInitializers(graph);
-  for (size_t i = 0; i < inputs.size(); ++i) Bind(graph.inputs[i].name, inputs[i]);
+  for (size_t i = 0; i < inputs.size(); ++i) Bind(names[i], inputs[i]);
   if (s.ok()) s = ImportNodes(graph.nodes, scope);
   for (const ValueInfo& output : graph.outputs) {
     if (!s.ok()) break;

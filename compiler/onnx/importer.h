@@ -103,6 +103,7 @@ class Importer {
   };
   const Call* call_ = nullptr;
   int depth_ = 0;
+  int64_t imported_ = 0;  // nodes, those of functions and steps as often as they are imported
 };
 
 }  // namespace lathe::onnx

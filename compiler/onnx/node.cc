@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "compiler/onnx/importer.h"
 #include "ir/element_dims.h"
+#include "ir/shape_rules.h"
 
 namespace lathe::onnx {
 
@@ -35,6 +36,13 @@ std::string KindName(Attribute::Kind kind) {
 
 ir::ValueType V::type() const {
   return ok() ? c->graph().type(id) : ir::ValueType{DType::kF32, {}};
+}
+
+Dim V::dim(int axis) const {
+  const ir::ValueType t = type();
+  if (axis >= 0 && axis < t.rank()) return t.shape[static_cast<size_t>(axis)];
+  if (c != nullptr) c->Fail(absl::StrCat("axis ", axis, " of ", t.ToString(), " is missing"));
+  return 1;
 }
 
 void NodeContext::Fail(absl::Status status) {
@@ -489,14 +497,18 @@ V Clamp(V x, double low, double high) {
 }
 V PerChannel(V v, int rank) {
   if (!Usable(v) || v.rank() == 0) return v;
+  if (rank < 2) {
+    v.c->Require(Eq(v.dim(0), 1), "a tensor without an axis of channels has one channel");
+    return ReshapeTo(v, {});
+  }
   Shape shape(static_cast<size_t>(rank), 1);
   shape[1] = v.dim(0);
   return ReshapeTo(v, shape);
 }
 Dim Product(const Shape& shape, int begin, int end) {
-  Dim d = 1;
-  for (int i = begin; i < end; ++i) d *= shape[static_cast<size_t>(i)];
-  return d;
+  const auto first = static_cast<size_t>(begin),
+             count = static_cast<size_t>(std::max(end - begin, 0));
+  return ir::Volume(absl::Span<const Dim>(shape).subspan(first, count));
 }
 
 }  // namespace lathe::onnx

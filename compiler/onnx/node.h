@@ -33,7 +33,7 @@ struct V {
   DType dtype() const { return type().dtype; }
   Shape shape() const { return type().shape; }
   int rank() const { return type().rank(); }
-  Dim dim(int axis) const { return shape()[static_cast<size_t>(axis)]; }
+  Dim dim(int axis) const;  // a fault and 1 if there is no such axis
 };
 
 class NodeContext {

@@ -26,21 +26,34 @@ DType SoftmaxType(NodeContext& c, DType otherwise) {
 
 // -- Attention of opset 23 and later
 
-// The mask for all keys: those behind its end are hidden.
-V PaddedMask(NodeContext& c, V mask, Dim keys) {
+// The mask for all keys. Since opset 24 those behind its end are hidden; before, it broadcasts.
+V MaskOfAll(NodeContext& c, V mask, Dim keys) {
   if (!mask.ok() || mask.rank() == 0) return mask;
   const size_t last = static_cast<size_t>(mask.rank()) - 1;
   const Dim given = mask.dim(mask.rank() - 1);
   if (c.Known(Eq(given, keys))) return mask;
+  Shape shape = mask.shape();
+  shape[last] = keys;
+  if (c.opset() < 24) return Broadcast(mask, shape);
   c.Require(given <= keys, "a mask is no longer than the keys");
   std::vector<Dim> low(last + 1, 0), high = low;
   high[last] = keys - given;
   const double hidden = mask.dtype() == bool_ ? 0 : -std::numeric_limits<double>::infinity();
   V padded = PadBy(mask, low, high, hidden);
-  if (!padded.ok()) return padded;
-  Shape shape = mask.shape();
-  shape[last] = keys;
   return ReshapeTo(padded, shape);
+}
+
+// What the numbers of valid keys [B] leave visible. The last causal query then sees the last of
+// them: [B, 1, S, T]; otherwise [B, 1, 1, T].
+V ValidKeys(NodeContext& c, V lengths, Dim queries, Dim keys, bool causal) {
+  if (!c.ok()) return {&c};
+  if (lengths.rank() != 1) {
+    c.Fail(absl::StrCat("nonpad_kv_seqlen is ", lengths.type().ToString(), "; wanted rank 1"));
+    return {&c};
+  }
+  if (!causal) return Unsqueeze(KeysBelow(c, lengths, keys), {1, 2});
+  V first = Unsqueeze(Cast(lengths, i64) + c.SizeOf(1 - queries), {1});
+  return Unsqueeze(KeysBelow(c, first + c.Iota({1, queries}, 1), keys), {1});
 }
 
 void Attention(NodeContext& c) {
@@ -77,12 +90,14 @@ void Attention(NodeContext& c) {
   r.softcap = c.Float("softcap");
   r.softmax_type = SoftmaxType(c, r.q.dtype());
   if (c.Has(3)) {
-    V mask = PaddedMask(c, c.In(3), keys);
+    V mask = MaskOfAll(c, c.In(3), keys);
     if (!c.ok()) return;
     (mask.dtype() == bool_ ? r.visible : r.bias) = mask;
   }
   if (c.Has(6)) {
-    V valid = Unsqueeze(KeysBelow(c, c.In(6), keys), {1, 2});
+    const bool from_end = r.causal && !c.Has(4);
+    V valid = ValidKeys(c, c.In(6), r.q.dim(2), keys, from_end);
+    if (from_end) r.causal = false;
     r.visible = r.visible.ok() ? Bin(ir::Op::k_and, r.visible, valid) : valid;
   }
   V y;

@@ -72,6 +72,11 @@ void MultiHeadAttention(NodeContext& c) {
   } else {
     if (query.rank() != 3 || !key.ok())
       return c.Fail("wanted a query of rank 3 with its key, or of rank 5");
+    if (key.rank() < 3 || key.rank() > 5)
+      return c.Fail(absl::StrCat("key is ", key.type().ToString(), "; wanted rank 3 to 5"));
+    if (key.rank() != 5 && value.rank() != key.rank())  // 0 if there is none
+      return c.Fail("value is missing, or not of key's rank");
+    if (bias.ok() && bias.rank() != 1) return c.Fail("bias isn't of rank 1");
     const Dim width = query.dim(2);
     if (bias.ok() && value.ok() && value.rank() == 3)
       c.Require(Eq(bias.dim(0), width + key.dim(2) + value.dim(2)),
@@ -96,7 +101,8 @@ void MultiHeadAttention(NodeContext& c) {
   if (c.Has(8) || c.Has(9)) return c.Unsupported("a cache shared between past and present");
   if (c.Has(6)) {
     V past_key = c.In(6), past_value = c.In(7);
-    if (!c.ok() || past_key.rank() != 4) return c.Fail("past_key isn't of rank 4");
+    if (!c.ok() || past_key.rank() != 4 || past_value.rank() != 4)
+      return c.Fail("past_key and past_value aren't of rank 4");
     r.k = Concat({past_key, r.k}, 2);
     r.v = Concat({past_value, r.v}, 2);
   }
@@ -184,6 +190,10 @@ void GroupQueryAttention(NodeContext& c) {
   V past_key = InOrNone(c, 3), past_value = InOrNone(c, 4), lengths = c.In(5);
   if (!c.ok()) return;
   if (query.rank() != 3) return c.Fail("query isn't of rank 3");
+  if (key.ok() != value.ok()) return c.Fail("key and value go together");
+  if (past_key.ok() != past_value.ok()) return c.Fail("past_key and past_value go together");
+  if (past_key.ok() && (past_key.rank() != 4 || past_value.rank() != 4))
+    return c.Fail("past_key and past_value aren't of rank 4");
   AttentionRequest r;
   r.scale = ScaleOf(c);
   r.softcap = c.Float("softcap");
@@ -210,6 +220,7 @@ void GroupQueryAttention(NodeContext& c) {
   V position = Broadcast(Unsqueeze(before, {1}), tokens) + c.Iota(tokens, 1);
   if (c.Int("do_rotary") != 0) {
     V cos = c.In(7), sin = c.In(8);
+    if (!c.ok() || cos.rank() != 2 || sin.rank() != 2) return c.Fail("the caches aren't of rank 2");
     V ids = c.Has(9) ? Cast(c.In(9), i64) : position;
     const bool interleaved = c.Int("rotary_interleaved") != 0;
     cos = Rows(cos, ids);
@@ -230,6 +241,7 @@ void GroupQueryAttention(NodeContext& c) {
     visible = Bin(ir::Op::k_and, visible, Bin(ir::Op::k_gt, at, own - c.ScalarInt(i64, window)));
   r.visible = Unsqueeze(visible, {1});
   r.bias = InOrNone(c, 10);
+  if (r.bias.ok() && r.bias.rank() != 4) return c.Fail("attention_bias isn't of rank 4");
   if (r.bias.ok() && !c.Known(Eq(r.bias.dim(3), keys)))
     r.bias = SliceAxis(PadBy(r.bias, {0, 0, 0, 0}, {0, 0, 0, keys}), 3, 0, keys);
   r.sink = InOrNone(c, 11);

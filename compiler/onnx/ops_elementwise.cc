@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "compiler/onnx/activations.h"
+#include "compiler/onnx/attention_parts.h"
 
 namespace lathe::onnx {
 namespace {
@@ -35,9 +36,10 @@ Mapper Variadic(ir::Op op) {
 }
 
 void Mean(NodeContext& c) {
-  V result = c.In(0);
-  for (int i = 1; i < c.num_inputs(); ++i) result = result + c.In(i);
-  c.Out(0, result / static_cast<double>(c.num_inputs()));
+  const DType type = c.In(0).dtype(), wide = ComputeType(type);
+  V result = Cast(c.In(0), wide);
+  for (int i = 1; i < c.num_inputs(); ++i) result = result + Cast(c.In(i), wide);
+  c.Out(0, Cast(result / static_cast<double>(c.num_inputs()), type));
 }
 
 void Mod(NodeContext& c) {
@@ -45,7 +47,7 @@ void Mod(NodeContext& c) {
 }
 
 void Pow(NodeContext& c) {
-  V x = c.In(0), y = c.In(1);
+  V x = c.In(0), y = Aligned(c, x, c.In(1));
   if (!c.ok()) return;
   const DType to = x.dtype();
   if (x.dtype() != y.dtype()) {  // the wider road, then back
@@ -73,9 +75,19 @@ void Clip(NodeContext& c) {
 
 void Where(NodeContext& c) { c.Out(0, Select(c.In(0), c.In(1), c.In(2))); }
 
+// The type that the attribute `to` says; before opset 6 by its name.
+absl::StatusOr<DType> TargetType(NodeContext& c) {
+  const Attribute* to = c.Find("to");
+  if (to == nullptr || to->kind != Attribute::Kind::kString)
+    return ToDType(static_cast<int32_t>(c.Int("to")));
+  for (int32_t type = kFloat; type <= kBfloat16; ++type)
+    if (ElementTypeName(type) == to->s) return ToDType(type);
+  return absl::InvalidArgumentError(absl::StrCat("there is no element type '", to->s, "'"));
+}
+
 void CastTo(NodeContext& c) {
   V x = c.In(0);
-  const absl::StatusOr<DType> to = ToDType(static_cast<int32_t>(c.Int("to")));
+  const absl::StatusOr<DType> to = TargetType(c);
   if (!to.ok()) return c.Fail(to.status());
   c.Out(0, Cast(x, *to));
 }
@@ -155,8 +167,10 @@ void Celu(NodeContext& c) {
   c.Out(0, Select(Bin(ir::Op::k_gt, x, 0.0), x, alpha * Un(ir::Op::k_expm1, x / alpha)));
 }
 void Selu(NodeContext& c) {
-  const double alpha = c.Float("alpha", 1.67326319217681884765625);
-  c.Out(0, c.Float("gamma", 1.05070102214813232421875) * EluOf(c.In(0), alpha));
+  const bool old = c.opset() < 6;  // the numbers had fewer digits
+  const double alpha = c.Float("alpha", old ? 1.6732 : 1.67326319217681884765625);
+  const double gamma = c.Float("gamma", old ? 1.0507 : 1.05070102214813232421875);
+  c.Out(0, gamma * EluOf(c.In(0), alpha));
 }
 void HardSigmoid(NodeContext& c) {
   c.Out(0, HardSigmoidOf(c.In(0), c.Float("alpha", 0.2), c.Float("beta", 0.5)));
@@ -177,10 +191,12 @@ void ThresholdedRelu(NodeContext& c) {
 }
 void Shrink(NodeContext& c) {
   V x = c.In(0);
+  const DType type = x.dtype();
+  if (!IsFloat(type)) x = Cast(x, f64);  // the bounds are fractions
   const double bias = c.Float("bias"), lambda = c.Float("lambd", 0.5);
   V zero = c.Scalar(x.dtype(), 0);
-  c.Out(0, Select(Bin(ir::Op::k_lt, x, -lambda), x + bias,
-                  Select(Bin(ir::Op::k_gt, x, lambda), x - bias, zero)));
+  V y = Select(Bin(ir::Op::k_gt, x, lambda), x - bias, zero);
+  c.Out(0, Cast(Select(Bin(ir::Op::k_lt, x, -lambda), x + bias, y), type));
 }
 V TanhGelu(V x) {
   constexpr double kRoot = 0.7978845608028654;  // sqrt(2 / pi)

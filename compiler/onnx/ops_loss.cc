@@ -1,5 +1,6 @@
 // NegativeLogLikelihoodLoss and SoftmaxCrossEntropyLoss.
 #include "absl/strings/str_cat.h"
+#include "compiler/onnx/attention_parts.h"
 #include "compiler/onnx/index.h"
 #include "compiler/onnx/node.h"
 
@@ -12,7 +13,7 @@ V LogSoftmaxOf(V x, int axis) {
 }
 
 // The losses for log-probabilities [N, C, d..] and labels [N, d..]. A label out of range is an
-// error; an ignored one picks class 0 with weight 0.
+// error, -1 too; an ignored one picks class 0 with weight 0.
 V Loss(NodeContext& c, V log_p, V target) {
   const std::string reduction = c.Str("reduction", "mean");
   if (!c.ok()) return {&c};
@@ -38,6 +39,8 @@ V Loss(NodeContext& c, V log_p, V target) {
     ignored = Bin(ir::Op::k_eq, label, c.ScalarInt(i64, c.Int("ignore_index")));
     label = Select(ignored, c.ScalarInt(i64, 0), label);
   }
+  // The check counts from -C on; what is below 0 goes below that.
+  label = Select(Bin(ir::Op::k_lt, label, 0.0), label - c.SizeOf(classes), label);
   V in_range = CheckIndex(label, classes);
   V at = (c.Iota(flat, 0) * c.SizeOf(classes) + in_range) * c.SizeOf(rest) + c.Iota(flat, 1);
   V loss = -GatherFlat(log_p, at);
@@ -58,7 +61,8 @@ V Loss(NodeContext& c, V log_p, V target) {
 
 void NegativeLogLikelihoodLoss(NodeContext& c) {
   V log_p = c.In(0), target = c.In(1);
-  c.Out(0, Loss(c, log_p, target));
+  const DType type = log_p.dtype();
+  c.Out(0, Cast(Loss(c, Cast(log_p, ComputeType(type)), target), type));
 }
 
 void SoftmaxCrossEntropyLoss(NodeContext& c) {
@@ -66,9 +70,10 @@ void SoftmaxCrossEntropyLoss(NodeContext& c) {
   if (!c.ok()) return;
   if (scores.rank() < 2)
     return c.Fail(absl::StrCat("scores are ", scores.type().ToString(), "; wanted [N, C, ..]"));
-  V log_p = LogSoftmaxOf(scores, 1);
-  c.Out(0, Loss(c, log_p, target));
-  c.Out(1, log_p);
+  const DType type = scores.dtype();
+  V log_p = LogSoftmaxOf(Cast(scores, ComputeType(type)), 1);
+  c.Out(0, Cast(Loss(c, log_p, target), type));
+  c.Out(1, Cast(log_p, type));
 }
 
 }  // namespace

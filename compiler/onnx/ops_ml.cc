@@ -36,9 +36,12 @@ V Positive(V score) { return Cast(Bin(ir::Op::k_gt, score, 0.0), i64); }
 void LinearClassifier(NodeContext& c) {
   V x = Features(c);
   const int64_t labels = NumLabels(c, "classlabels_ints", "classlabels_strings");
-  const int64_t rows = std::max<int64_t>(static_cast<int64_t>(Numbers(c, "intercepts").size()), 1);
+  // One score decides between two classes, unless the coefficients are those of two.
+  const auto given = static_cast<int64_t>(Numbers(c, "intercepts").size());
+  const auto count = static_cast<int64_t>(Numbers(c, "coefficients").size());
+  const bool each = labels > 2 || (given == 0 && c.ok() && c.Known(Eq(x.dim(1) * labels, count)));
+  const int64_t rows = std::max<int64_t>({given, each ? labels : 1, 1});
   V raw = Linear(c, x, rows);
-  // One score decides between two classes.
   V scores = rows == 1 && labels == 2 ? Concat({-raw, raw}, 1) : raw;
   c.Out(1, Cast(PostTransform(c, scores, c.Str("post_transform", "NONE")), f32));
   if (!c.WantsOutput(0) || !c.ok()) return;

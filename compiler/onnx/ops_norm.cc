@@ -1,8 +1,10 @@
-// Normalisations and softmax forms.
+// Normalisations and softmax forms. f16 and bf16 are computed in f32 and rounded at the end:
+// squares, and an epsilon, lie outside what f16 holds.
 #include <cmath>
 #include <limits>
 
 #include "absl/strings/str_cat.h"
+#include "compiler/onnx/attention_parts.h"
 #include "compiler/onnx/node.h"
 
 namespace lathe::onnx {
@@ -30,6 +32,7 @@ Mapper OverAxis(const std::function<V(V x, int axis)>& f) {
   return [f](NodeContext& c) {
     V x = c.In(0);
     if (!c.ok()) return;
+    if (x.rank() == 0) return c.Fail("X is a scalar; wanted an axis");
     const Shape shape = x.shape();
     if (c.opset() >= 13) return c.Out(0, f(x, c.Axis(c.Int("axis", -1), x.rank())));
     const int axis = c.Axis(c.Int("axis", 1), x.rank());
@@ -39,8 +42,9 @@ Mapper OverAxis(const std::function<V(V x, int axis)>& f) {
 }
 
 V LogSoftmax(V x, int axis) {
-  V d = x - Reduce(ir::Op::k_max, x, {axis}, true);
-  return d - Log(Reduce(ir::Op::k_sum, Exp(d), {axis}, true));
+  V wide = Cast(x, ComputeType(x.dtype()));
+  V d = wide - Reduce(ir::Op::k_max, wide, {axis}, true);
+  return Cast(d - Log(Reduce(ir::Op::k_sum, Exp(d), {axis}, true)), x.dtype());
 }
 
 V Hardmax(V x, int axis) {
@@ -59,10 +63,11 @@ void BatchNormalization(NodeContext& c) {
   if (c.Int("training_mode") != 0 || (c.opset() < 7 && c.Int("is_test") == 0))
     return c.Unsupported("training isn't supported");
   if (!c.ok()) return;
+  if (x.rank() == 0) return c.Fail("X is a scalar; wanted [n, c, ..], or [n] of one channel");
   // One factor and one term a channel.
-  const DType wide = var.dtype();
-  V factor = Cast(scale, wide) / Sqrt(var + c.Float("epsilon", 1e-5));
-  V term = Cast(bias, wide) - mean * factor;
+  const DType wide = x.dtype() == f64 ? f64 : ComputeType(var.dtype());
+  V factor = Cast(scale, wide) / Sqrt(Cast(var, wide) + c.Float("epsilon", 1e-5));
+  V term = Cast(bias, wide) - Cast(mean, wide) * factor;
   V y = Cast(x, wide) * PerChannel(factor, x.rank()) + PerChannel(term, x.rank());
   c.Out(0, Cast(y, x.dtype()));
 }
@@ -70,8 +75,12 @@ void BatchNormalization(NodeContext& c) {
 void InstanceNormalization(NodeContext& c) {
   V x = c.In(0), scale = c.In(1), bias = c.In(2);
   if (!c.ok()) return;
-  V y = Normalised(x, From(2, x.rank()), c.Float("epsilon", 1e-5));
-  c.Out(0, y * PerChannel(scale, x.rank()) + PerChannel(bias, x.rank()));
+  if (x.rank() < 2)
+    return c.Fail(absl::StrCat("X is ", x.type().ToString(), "; wanted [n, c, ..]"));
+  const DType wide = ComputeType(x.dtype());
+  const auto per_channel = [&](V v) { return PerChannel(Cast(v, wide), x.rank()); };
+  V y = Normalised(Cast(x, wide), From(2, x.rank()), c.Float("epsilon", 1e-5));
+  c.Out(0, Cast(y * per_channel(scale) + per_channel(bias), x.dtype()));
 }
 
 void GroupNormalization(NodeContext& c) {
@@ -86,7 +95,7 @@ void GroupNormalization(NodeContext& c) {
   const absl::StatusOr<DType> stash = ToDType(static_cast<int32_t>(c.Int("stash_type", 1)));
   if (!stash.ok()) return c.Fail(stash.status());
   const DType type = x.dtype();
-  V y = ReshapeTo(Cast(x, *stash), apart);
+  V y = ReshapeTo(type == f64 ? x : Cast(x, *stash), apart);
   y = Normalised(y, From(2, y.rank()), c.Float("epsilon", 1e-5));
   if (c.opset() < 21) {  // scale and bias of a group
     Shape per(static_cast<size_t>(y.rank()), 1);
@@ -145,23 +154,24 @@ void RmsNormalization(NodeContext& c) {
 // (x + skip + bias) normalised; the sum is output 3.
 Mapper SkipNorm(bool rms) {
   return [rms](NodeContext& c) {
-    V x = c.In(0), skip = c.In(1), gamma = c.In(2);
-    V sum = x + skip;
+    const DType type = c.In(0).dtype(), wide = ComputeType(type);
+    const auto in = [&](int input) { return Cast(c.In(input), wide); };
+    V gamma = in(2), sum = in(0) + in(1);
     const int bias = rms ? 3 : 4;
-    if (c.Has(bias)) sum = sum + c.In(bias);
+    if (c.Has(bias)) sum = sum + in(bias);
     if (!c.ok()) return;
     const std::vector<int> last = {sum.rank() - 1};
     const double epsilon = c.Float("epsilon", 1e-12);
     V mean, inverse;
     V y = rms ? RmsNormalised(sum, last, epsilon) : Normalised(sum, last, epsilon, &mean, &inverse);
     y = y * gamma;
-    if (!rms && c.Has(3)) y = y + c.In(3);
-    c.Out(0, y);
+    if (!rms && c.Has(3)) y = y + in(3);
+    c.Out(0, Cast(y, type));
     if (!rms) {
       c.Out(1, mean);
       c.Out(2, inverse);
     }
-    c.Out(3, sum);
+    c.Out(3, Cast(sum, type));
   };
 }
 
@@ -169,10 +179,12 @@ void LpNormalization(NodeContext& c) {
   V x = c.In(0);
   if (!c.ok()) return;
   const int axis = c.Axis(c.Int("axis", -1), x.rank());
+  const DType type = x.dtype();
+  x = Cast(x, ComputeType(type));
   V norm = c.Int("p", 2) == 1 ? Reduce(ir::Op::k_sum, Abs(x), {axis}, true)
                               : Sqrt(Reduce(ir::Op::k_sum, x * x, {axis}, true));
   V zero = Bin(ir::Op::k_eq, norm, 0.0);
-  c.Out(0, Select(zero, c.Scalar(x.dtype(), 0), x / norm));
+  c.Out(0, Cast(Select(zero, c.Scalar(x.dtype(), 0), x / norm), type));
 }
 
 void MeanVarianceNormalization(NodeContext& c) {
@@ -181,9 +193,11 @@ void MeanVarianceNormalization(NodeContext& c) {
   std::vector<int64_t> axes = c.Ints("axes");
   if (axes.empty()) axes = {0, 2, 3};
   const std::vector<int> over = c.Axes(axes, x.rank());
+  const DType type = x.dtype();
+  x = Cast(x, ComputeType(type));
   V mean = Reduce(ir::Op::k_mean, x, over, true);
   V d = x - mean;
-  c.Out(0, d / (Sqrt(Reduce(ir::Op::k_mean, d * d, over, true)) + 1e-9));
+  c.Out(0, Cast(d / (Sqrt(Reduce(ir::Op::k_mean, d * d, over, true)) + 1e-9), type));
 }
 
 void Lrn(NodeContext& c) {
@@ -191,6 +205,8 @@ void Lrn(NodeContext& c) {
   const int64_t size = c.Int("size", 1);
   if (!c.ok()) return;
   if (size < 1 || size > 1024 || x.rank() < 2) return c.Fail("size is out of range");
+  const DType type = x.dtype();
+  x = Cast(x, ComputeType(type));
   const double alpha = c.Float("alpha", 1e-4), beta = c.Float("beta", 0.75);
   const int64_t before = (size - 1) / 2, behind = size - 1 - before;
   std::vector<Dim> low(static_cast<size_t>(x.rank()), 0), high = low;
@@ -203,7 +219,7 @@ void Lrn(NodeContext& c) {
     sum = i == 0 ? part : sum + part;
   }
   V base = c.Float("bias", 1) + (alpha / static_cast<double>(size)) * sum;
-  c.Out(0, x / Bin(ir::Op::k_pow, base, c.Scalar(x.dtype(), beta)));
+  c.Out(0, Cast(x / Bin(ir::Op::k_pow, base, c.Scalar(x.dtype(), beta)), type));
 }
 
 }  // namespace

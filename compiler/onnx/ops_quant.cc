@@ -176,6 +176,11 @@ V PerOutput(V zero, V weights) {
 
 V ConvolveIntegers(NodeContext& c, V x, V x_zero, V w, V w_zero) {
   if (!c.ok()) return x;
+  if (x.rank() < 3 || w.rank() != x.rank()) {
+    c.Fail(absl::StrCat("input ", x.type().ToString(), " and weights ", w.type().ToString(),
+                        "; wanted [n, c, ..] and weights of its rank"));
+    return x;
+  }
   const Shape shape = w.shape();
   const Windows windows = ReadWindows(c, x, Shape(shape.begin() + 2, shape.end()));
   V wide = Cast(x, i32), weights = Cast(w, i32);

@@ -2,6 +2,7 @@
 // LSTM of com.microsoft with 8-bit weights quantises what it multiplies: X as a whole, the state in
 // each step.
 #include <array>
+#include <optional>
 
 #include "absl/strings/str_cat.h"
 #include "compiler/onnx/activations.h"
@@ -35,14 +36,23 @@ V Apply(const Activation& a, V x) {
   return x;
 }
 
-double DefaultAlpha(const std::string& name) {
-  if (name == "LeakyRelu") return 0.01;
-  if (name == "HardSigmoid") return 0.2;
-  return name == "Affine" || name == "Elu" || name == "ThresholdedRelu" || name == "ScaledTanh" ? 1
-                                                                                                : 0;
+// What an activation takes from the node's lists, and what it has where those end; none: it doesn't
+// take one.
+struct Parameters {
+  std::optional<double> alpha, beta;
+};
+Parameters ParametersOf(const std::string& name) {
+  if (name == "Affine") return {1, 0};
+  if (name == "ScaledTanh") return {1, 1};
+  if (name == "HardSigmoid") return {0.2, 0.5};
+  if (name == "LeakyRelu") return {0.01, std::nullopt};
+  if (name == "Elu" || name == "ThresholdedRelu") return {1, std::nullopt};
+  return {};
 }
-double DefaultBeta(const std::string& name) {
-  return name == "HardSigmoid" ? 0.5 : name == "ScaledTanh" ? 1 : 0;
+
+// The next number of the list, if it has one.
+double Next(const std::vector<float>& given, size_t* at, double otherwise) {
+  return *at < given.size() ? static_cast<double>(given[(*at)++]) : otherwise;
 }
 
 enum class Cell { kRnn, kGru, kLstm };
@@ -68,10 +78,10 @@ std::vector<Activation> ReadActivations(NodeContext& c, Cell cell, int direction
   std::vector<Activation> all;
   size_t next_alpha = 0, next_beta = 0;
   for (const std::string& name : names) {
-    Activation a{name, DefaultAlpha(name), DefaultBeta(name)};
-    if (a.alpha != 0 && next_alpha < alphas.size())
-      a.alpha = static_cast<double>(alphas[next_alpha++]);
-    if (a.beta != 0 && next_beta < betas.size()) a.beta = static_cast<double>(betas[next_beta++]);
+    const Parameters takes = ParametersOf(name);
+    Activation a{name};
+    if (takes.alpha) a.alpha = Next(alphas, &next_alpha, *takes.alpha);
+    if (takes.beta) a.beta = Next(betas, &next_beta, *takes.beta);
     all.push_back(a);
   }
   return all;

@@ -1,7 +1,9 @@
 // Reductions over axes.
+#include <algorithm>
 #include <limits>
 
 #include "absl/strings/str_cat.h"
+#include "compiler/onnx/attention_parts.h"
 #include "compiler/onnx/node.h"
 
 namespace lathe::onnx {
@@ -18,31 +20,26 @@ Axes ReadAxes(NodeContext& c) {
   const std::vector<int64_t> given = c.IntsOrInput("axes", 1);
   Axes a{c.In(0), {}, c.Int("keepdims", 1) != 0};
   if (!c.ok()) return a;
-  a.axes = c.Axes(given, a.x.rank());
+  a.axes = c.Axes(given, std::max(a.x.rank(), 1));
   if (given.empty()) {
     a.nothing = c.Int("noop_with_empty_axes") != 0;
     for (int i = 0; i < a.x.rank() && !a.nothing; ++i) a.axes.push_back(i);
   }
+  if (a.x.rank() == 0) a.axes.clear();  // 0 and -1, which are none
   return a;
 }
 
-// The extremum of no elements is the type's own (opset 13 and later), so where an axis may be empty
-// one more element with that value stands behind it.
+// The extremum of no elements is the type's own: what -inf and inf become in a type of integers.
 V Extremum(NodeContext& c, const Axes& a, bool is_max) {
-  V x = a.x;
-  const DType type = x.dtype();
-  const bool is_bool = type == bool_;
-  if (is_bool) x = Cast(x, i32);
-  std::vector<Dim> high(static_cast<size_t>(x.rank()), 0);
-  for (int axis : a.axes)
-    if (!c.Known(x.dim(axis) >= 1)) high[static_cast<size_t>(axis)] = 1;
+  if (!c.ok() || a.axes.empty()) return a.x;
+  if (a.x.dtype() == bool_)
+    return Reduce(is_max ? ir::Op::k_any : ir::Op::k_all, a.x, a.axes, a.keep);
   const double inf = std::numeric_limits<double>::infinity();
-  if (is_bool || IsFloat(type)) {
-    const double least = is_bool ? (is_max ? 0 : 1) : (is_max ? -inf : inf);
-    x = PadBy(x, std::vector<Dim>(static_cast<size_t>(x.rank()), 0), high, least);
-  }
-  V r = Reduce(is_max ? ir::Op::k_max : ir::Op::k_min, x, a.axes, a.keep);
-  return is_bool ? Cast(r, bool_) : r;
+  ir::Attrs attrs;
+  attrs.axes.assign(a.axes.begin(), a.axes.end());
+  attrs.keep_dims = a.keep;
+  attrs.value = is_max ? -inf : inf;
+  return c.Create(is_max ? ir::Op::k_max : ir::Op::k_min, {a.x}, std::move(attrs));
 }
 
 void Max(NodeContext& c) {
@@ -55,6 +52,9 @@ void Min(NodeContext& c) {
 }
 
 V SumOf(const Axes& a, V x) { return Reduce(ir::Op::k_sum, x, a.axes, a.keep); }
+
+// What squares, roots and logarithms of elements are computed in.
+DType WideType(DType type) { return IsFloat(type) ? ComputeType(type) : f64; }
 
 void Sum(NodeContext& c) {
   const Axes a = ReadAxes(c);
@@ -79,25 +79,25 @@ void L1(NodeContext& c) {
 void L2(NodeContext& c) {
   const Axes a = ReadAxes(c);
   if (!c.ok()) return;
-  if (IsFloat(a.x.dtype())) return c.Out(0, Sqrt(SumOf(a, a.x * a.x)));
-  V x = Cast(a.x, f64);
+  V x = Cast(a.x, WideType(a.x.dtype()));
   c.Out(0, Cast(Sqrt(SumOf(a, x * x)), a.x.dtype()));
 }
 void SumSquare(NodeContext& c) {
   const Axes a = ReadAxes(c);
-  c.Out(0, SumOf(a, a.x * a.x));
+  if (!c.ok()) return;
+  V x = IsFloat(a.x.dtype()) ? Cast(a.x, ComputeType(a.x.dtype())) : a.x;
+  c.Out(0, Cast(SumOf(a, x * x), a.x.dtype()));
 }
 void LogSum(NodeContext& c) {
   const Axes a = ReadAxes(c);
   if (!c.ok()) return;
-  if (IsFloat(a.x.dtype())) return c.Out(0, Log(SumOf(a, a.x)));
-  c.Out(0, Cast(Log(SumOf(a, Cast(a.x, f64))), a.x.dtype()));
+  c.Out(0, Cast(Log(SumOf(a, Cast(a.x, WideType(a.x.dtype())))), a.x.dtype()));
 }
 void LogSumExp(NodeContext& c) {
   Axes a = ReadAxes(c);
   if (!c.ok()) return;
   const DType type = a.x.dtype();
-  if (!IsFloat(type)) a.x = Cast(a.x, f64);
+  a.x = Cast(a.x, WideType(type));
   Axes kept = a;
   kept.keep = true;
   // Shifted by the maximum, unless that is no number to subtract.

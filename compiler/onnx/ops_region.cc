@@ -1,4 +1,5 @@
-// RoiAlign, MaxUnpool, NonMaxSuppression.
+// RoiAlign, MaxRoiPool, MaxUnpool, NonMaxSuppression.
+#include <algorithm>
 #include <limits>
 
 #include "absl/strings/str_cat.h"
@@ -10,6 +11,12 @@
 
 namespace lathe::onnx {
 namespace {
+
+// The image of `images` that a region lies in, by its number; one below 0 is an error as well.
+V ImageOf(NodeContext& c, V number, Dim images) {
+  V i = Cast(number, i64);
+  return CheckIndex(Select(Bin(ir::Op::k_lt, i, 0.0), i - c.SizeOf(images), i), images);
+}
 
 // -- RoiAlign
 
@@ -116,7 +123,7 @@ void RoiAlign(NodeContext& c) {
   const AxisSamples z = SamplesAlong(c, columns, x.dim(3), 3, 5);
   if (!c.ok()) return;
   const Dim regions = batch.dim(0);
-  V image = ReshapeTo(CheckIndex(batch, x.dim(0)), {regions, 1, 1, 1, 1, 1});
+  V image = ReshapeTo(ImageOf(c, batch, x.dim(0)), {regions, 1, 1, 1, 1, 1});
   V plane = image * c.SizeOf(x.dim(1)) + c.Iota({1, x.dim(1), 1, 1, 1, 1}, 1);
   const Shape all = {regions, x.dim(1), height, width, most[0], most[1]};
   const DType wide = WeightType(x.dtype());
@@ -145,6 +152,99 @@ void RoiAlign(NodeContext& c) {
     result = Select(Bin(ir::Op::k_eq, best, least), c.Scalar(wide, 0), best);
   }
   c.Out(0, Cast(result, x.dtype()));
+}
+
+// -- MaxRoiPool
+
+// The bins of regions along one axis, i64[regions, bins]: elements of the image from `begin` to
+// before `end`, none if these are equal.
+struct Bins {
+  V begin, end;
+};
+
+// `first` is the column of `rois` that the regions start in; they end two columns later.
+Bins BinsAlong(NodeContext& c, V rois, int64_t first, int64_t bins, Dim extent) {
+  if (!c.ok()) return {{&c}, {&c}};
+  const DType type = rois.dtype() == f64 ? f64 : f32;
+  const double scale = c.Float("spatial_scale", 1);
+  const auto side = [&](int64_t k) {  // the nearest whole number, halves away from 0
+    V at = Cast(Cast(SliceAxis(rois, 1, k, k + 1), type) * scale, f64);
+    V whole = Un(ir::Op::k_floor, Abs(at) + 0.5);
+    return Cast(Select(Bin(ir::Op::k_lt, at, 0.0), -whole, whole), i64);
+  };
+  V start = side(first);
+  V length = Maximum(side(first + 2) - start + 1.0, c.ScalarInt(i64, 1));
+  V bin = Cast(length, type) / static_cast<double>(bins);
+  V k = c.Iota({1, bins}, 1, type);
+  const auto inside = [&](ir::Op whole, V at) {
+    V edge = start + Cast(Un(whole, at), i64);
+    return Minimum(Maximum(edge, c.ScalarInt(i64, 0)), c.SizeOf(extent));
+  };
+  return {inside(ir::Op::k_floor, k * bin), inside(ir::Op::k_ceil, (k + 1.0) * bin)};
+}
+
+// The largest element over `axes`, or `nothing` if there is none.
+V LargestOr(double nothing, V x, const std::vector<int64_t>& axes) {
+  ir::Attrs attrs;
+  attrs.axes = axes;
+  attrs.value = nothing;
+  return x.c->Create(ir::Op::k_max, {x}, std::move(attrs));
+}
+
+void MaxRoiPool(NodeContext& c) {
+  const std::vector<int64_t> pooled = c.Ints("pooled_shape");
+  constexpr int64_t kMostBins = 1 << 16;
+  if (pooled.size() != 2 || std::min(pooled[0], pooled[1]) < 1 ||
+      std::max(pooled[0], pooled[1]) > kMostBins)
+    return c.Fail("pooled_shape is out of range; wanted two numbers above 0");
+  const auto along = [&](bool vertical) {
+    V x = c.In(0), rois = c.In(1);
+    if (c.ok() && (x.rank() != 4 || rois.rank() != 2))
+      c.Fail(absl::StrCat("X is ", x.type().ToString(), " and rois are ", rois.type().ToString(),
+                          "; wanted [n, c, h, w] and [regions, 5]"));
+    if (!c.ok()) return Bins{{&c}, {&c}};
+    c.Require(Eq(rois.dim(1), 5), "a region is an image and two corners");
+    return vertical ? BinsAlong(c, rois, 2, pooled[0], x.dim(2))
+                    : BinsAlong(c, rois, 1, pooled[1], x.dim(3));
+  };
+  // As many rows and columns as the largest bins have.
+  const Shape image = c.In(0).shape();
+  const std::vector<Dim> most = c.SizesFromData(
+      "bin",
+      [&] {
+        std::vector<V> parts;
+        for (bool vertical : {true, false}) {
+          const Bins bins = along(vertical);
+          V size = Maximum(bins.end - bins.begin, c.ScalarInt(i64, 0));
+          parts.push_back(ReshapeTo(LargestOr(0, size, {0, 1}), {1}));
+        }
+        return Concat(parts, 0);
+      },
+      image.size() == 4 ? std::vector<Dim>{image[2], image[3]} : std::vector<Dim>(2));
+  const Bins rows = along(true), columns = along(false);
+  V x = c.In(0), rois = c.In(1);
+  if (!c.ok()) return;
+  // [regions, channels, bins y, bins x, rows, columns]
+  const Dim regions = rois.dim(0);
+  const Shape down = {regions, 1, pooled[0], 1, 1, 1}, across = {regions, 1, 1, pooled[1], 1, 1};
+  V row = ReshapeTo(rows.begin, down) + c.Iota({1, 1, 1, 1, most[0], 1}, 4);
+  V column = ReshapeTo(columns.begin, across) + c.Iota({1, 1, 1, 1, 1, most[1]}, 5);
+  V inside = Bin(ir::Op::k_and, Bin(ir::Op::k_lt, row, ReshapeTo(rows.end, down)),
+                 Bin(ir::Op::k_lt, column, ReshapeTo(columns.end, across)));
+  V number = ImageOf(c, SliceAxis(rois, 1, 0, 1), x.dim(0));
+  V plane = ReshapeTo(number, {regions, 1, 1, 1, 1, 1}) * c.SizeOf(x.dim(1)) +
+            c.Iota({1, x.dim(1), 1, 1, 1, 1}, 1);
+  V at = (plane * c.SizeOf(x.dim(2)) + row) * c.SizeOf(x.dim(3)) + column;
+  const double least = -std::numeric_limits<double>::infinity();
+  V largest =
+      LargestOr(least, Select(inside, GatherFlat(x, at), c.Scalar(x.dtype(), least)), {4, 5});
+  // A bin without an element gives 0.
+  const auto some = [&](const Bins& b, const Shape& shape) {
+    return ReshapeTo(Bin(ir::Op::k_lt, b.begin, b.end), shape);
+  };
+  V any = Bin(ir::Op::k_and, some(rows, {regions, 1, pooled[0], 1}),
+              some(columns, {regions, 1, 1, pooled[1]}));
+  c.Out(0, Select(any, largest, c.Scalar(x.dtype(), 0)));
 }
 
 // -- MaxUnpool
@@ -322,6 +422,7 @@ void NonMaxSuppression(NodeContext& c) {
 std::vector<Mapping> RegionMappings() {
   return {
       {"", "RoiAlign", RoiAlign},
+      {"", "MaxRoiPool", MaxRoiPool},
       {"", "MaxUnpool", MaxUnpool},
       {"", "NonMaxSuppression", NonMaxSuppression},
   };

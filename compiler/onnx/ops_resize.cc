@@ -21,20 +21,24 @@ struct Form {
   double cubic_a = -0.75, extrapolation = 0;
 };
 
+struct Fraction {
+  int64_t above, below;
+};
+
 struct AxisPlan {
   int axis = 0;
   Dim in, out;
-  bool by_size = false;            // the scale is out / in
-  std::optional<double> constant;  // the scale, where it is known
-  V scale;                         // f64[], of a scale given as data or common to several axes
-  V begin, end;                    // f32[], the region of tf_crop_and_resize
-  bool whole = true;               // the region is [0, 1]
+  bool by_size = false;              // the scale is out / in
+  std::optional<Fraction> constant;  // the scale, where it is known
+  V scale;            // f64[] or f32[], of one given as data or common to several axes
+  V begin, end;       // f32[], the region of tf_crop_and_resize
+  bool whole = true;  // the region is [0, 1]
 };
 
 // A fraction with a small denominator that `scale` is the nearest float of: 0.7f is 7/10, as
 // whoever wrote it meant it. Sizes are floor(size * scale), so that matters.
-std::optional<std::pair<int64_t, int64_t>> AsFraction(float scale) {
-  if (!(scale > 0) || !std::isfinite(scale) || scale > 1e9F) return std::nullopt;
+std::optional<Fraction> AsFraction(float scale) {
+  if (!(scale >= 1e-9F && scale <= 1e9F)) return std::nullopt;  // beyond, an int64 could overflow
   // The convergents of the continued fraction, until one is near enough.
   int64_t p0 = 0, q0 = 1, p1 = 1, q1 = 0;
   double x = static_cast<double>(scale);
@@ -42,7 +46,7 @@ std::optional<std::pair<int64_t, int64_t>> AsFraction(float scale) {
     const auto whole = static_cast<int64_t>(std::floor(x));
     const int64_t p = p0 + whole * p1, q = q0 + whole * q1;
     if (static_cast<float>(static_cast<double>(p) / static_cast<double>(q)) == scale)
-      return std::make_pair(p, q);
+      return Fraction{p, q};
     if (x == static_cast<double>(whole) || q > (int64_t{1} << 40)) return std::nullopt;
     p0 = std::exchange(p1, p);
     q0 = std::exchange(q1, q);
@@ -53,17 +57,25 @@ std::optional<std::pair<int64_t, int64_t>> AsFraction(float scale) {
 
 V Number(NodeContext& c, double value) { return c.Scalar(f64, value); }
 
-// The output's length as a fraction where the scale says so: in * scale.
-V Width(NodeContext& c, const AxisPlan& p) {
-  if (p.scale.ok()) return c.SizeOf(p.in, f64) * p.scale;
-  if (p.constant) return c.SizeOf(p.in, f64) * *p.constant;
-  return c.SizeOf(p.out, f64);
+// x * scale, by a known scale exactly, as the sizes are; otherwise in the type of the scale.
+V TimesScale(NodeContext& c, const AxisPlan& p, V x) {
+  if (p.scale.ok()) return Cast(Cast(x, p.scale.dtype()) * p.scale, f64);
+  if (p.constant)
+    return x * static_cast<double>(p.constant->above) / static_cast<double>(p.constant->below);
+  return x * c.SizeOf(p.out, f64) / c.SizeOf(p.in, f64);
 }
 
 V DividedByScale(NodeContext& c, const AxisPlan& p, V y) {
-  if (p.scale.ok()) return y / p.scale;
-  if (p.constant) return y / *p.constant;
+  if (p.scale.ok()) return Cast(Cast(y, p.scale.dtype()) / p.scale, f64);
+  if (p.constant)
+    return y * static_cast<double>(p.constant->below) / static_cast<double>(p.constant->above);
   return y * c.SizeOf(p.in, f64) / c.SizeOf(p.out, f64);
+}
+
+// The output's length as a fraction where the scale says so: in * scale.
+V Width(NodeContext& c, const AxisPlan& p) {
+  const bool scaled = p.scale.ok() || p.constant;
+  return scaled ? TimesScale(c, p, c.SizeOf(p.in, f64)) : c.SizeOf(p.out, f64);
 }
 
 // Where each element of the result lies in the operand: f64[out]. `outside` becomes the mask of
@@ -75,8 +87,9 @@ V Positions(NodeContext& c, const AxisPlan& p, const Form& form, V* outside) {
   if (mode == "asymmetric") return DividedByScale(c, p, y);
   if (mode == "tf_half_pixel_for_nn") return DividedByScale(c, p, y + 0.5);
   V width = Width(c, p);
-  V single = Bin(ir::Op::k_eq, width, 1.0);
-  if (mode == "align_corners") return Select(single, Number(c, 0), y * last / (width - 1.0));
+  if (mode == "align_corners")
+    return Select(Bin(ir::Op::k_eq, width, 1.0), Number(c, 0), y * last / (width - 1.0));
+  V single = Bin(ir::Op::k_le, c.SizeOf(p.out, f64), 1.0);
   if (mode == "tf_crop_and_resize") {
     V begin = Cast(p.begin, f64), extent = Cast(p.end - p.begin, f64);
     V x = Select(single, extent * last / 2.0, y * extent * last / (width - 1.0)) + begin * last;
@@ -117,8 +130,8 @@ std::optional<int64_t> Repeats(const AxisPlan& p, const Form& form) {
   if (form.kernel != Kernel::kNearest) return std::nullopt;
   int64_t k = 0;
   if (p.constant) {
-    k = static_cast<int64_t>(std::lround(std::min(*p.constant, 1e6)));
-    if (static_cast<double>(k) != *p.constant) return std::nullopt;
+    if (p.constant->below != 1 || p.constant->above > 1'000'000) return std::nullopt;
+    k = p.constant->above;
   } else if (!p.scale.ok()) {
     constexpr int64_t kMostTried = 64;
     if (p.in.is_constant() && p.out.is_constant()) {
@@ -205,11 +218,13 @@ V KernelAt(NodeContext& c, V d, const Form& form) {
 // The filter stretched by 1 / scale where that shrinks: x by a matrix of weights, whose rows sum to
 // 1. Elements outside are those at the edge, which the axis is extended by.
 V Antialiased(NodeContext& c, V x, const AxisPlan& p, const Form& form, V at) {
-  V scale = Minimum(p.constant ? Number(c, *p.constant) : Width(c, p) / c.SizeOf(p.in, f64),
-                    Number(c, 1));
+  V one = Number(c, 1), scale = Minimum(TimesScale(c, p, one), one);
+  if (!p.constant && !p.scale.ok())
+    c.Require(Min(p.out, 1) <= p.in, "an axis without elements is resized to one without any");
   Dim margin = 0;
   if (!form.exclude_outside) {
     margin = 2 * CeilDiv(p.in, Max(p.out, 1)) * (form.kernel == Kernel::kCubic ? 2 : 1) + 2;
+    if (!c.Known(p.in >= 1)) margin *= Min(p.in, 1);  // there is no edge of nothing
     x = Gather(x, Clamped(c, c.Iota({p.in + 2 * margin}, 0) - c.SizeOf(margin), p.in), p.axis);
   }
   if (!c.ok()) return x;
@@ -225,7 +240,7 @@ V Antialiased(NodeContext& c, V x, const AxisPlan& p, const Form& form, V at) {
 }
 
 bool Shrinks(const AxisPlan& p) {
-  if (p.constant) return *p.constant < 1;
+  if (p.constant) return p.constant->above < p.constant->below;
   return !(p.in.is_constant() && p.out.is_constant() && p.out.constant() >= p.in.constant());
 }
 
@@ -246,7 +261,7 @@ V ResizeAxis(NodeContext& c, V x, const AxisPlan& p, const Form& form) {
 
 // An axis that stays as it is.
 bool Stays(NodeContext& c, const AxisPlan& p, const Form& form) {
-  if (p.scale.ok() || (p.constant && *p.constant != 1)) return false;
+  if (p.scale.ok() || (p.constant && p.constant->above != p.constant->below)) return false;
   if (form.coordinates == "tf_crop_and_resize" && !p.whole) return false;
   if (form.coordinates == "tf_half_pixel_for_nn" && form.nearest != "floor") return false;
   return p.in == p.out || c.Known(Eq(p.in, p.out));
@@ -326,13 +341,14 @@ void PlanByConstants(NodeContext& c, const std::vector<float>& scales,
   for (size_t i = 0; i < plans.size(); ++i) {
     const auto fraction = AsFraction(scales[i]);
     if (!fraction) return c.Fail(absl::StrCat("scale ", i, " is ", scales[i]));
-    plans[i].constant = static_cast<double>(scales[i]);
-    plans[i].out = FloorDiv(plans[i].in * fraction->first, fraction->second);
+    plans[i].constant = fraction;
+    plans[i].out = FloorDiv(plans[i].in * fraction->above, fraction->below);
   }
 }
 
-// Scales that only the data gives: so are the sizes.
-void PlanByScales(NodeContext& c, int input, std::vector<AxisPlan>& plans) {
+// Scales that only the data gives: so are the sizes. The nearest element is found with f32's
+// rounding, which takes 4 / 0.8f to 5; what lies between elements has no need of it.
+void PlanByScales(NodeContext& c, int input, const Form& form, std::vector<AxisPlan>& plans) {
   const auto scales = KnownFloats(c, input);
   if (!c.ok()) return;
   if (scales) return PlanByConstants(c, *scales, plans);
@@ -345,7 +361,7 @@ void PlanByScales(NodeContext& c, int input, std::vector<AxisPlan>& plans) {
         return Cast(Un(ir::Op::k_floor, wide), i64);
       },
       std::vector<Dim>(plans.size(), ir::kMaxDim));
-  V given = Cast(c.In(input), f64);
+  V given = Cast(c.In(input), form.kernel == Kernel::kNearest ? f32 : f64);
   if (!c.ok()) return;
   if (sizes.size() != plans.size())
     return c.Fail(absl::StrCat("has ", sizes.size(), " scales for ", plans.size(), " axes"));
@@ -428,11 +444,11 @@ void Resize(NodeContext& c) {
   }
   std::vector<AxisPlan> plans = PlansFor(x, axes);
   if (simple) {
-    PlanByScales(c, 1, plans);
+    PlanByScales(c, 1, form, plans);
   } else if (Given(c, 3)) {
     PlanBySizes(c, 3, c.Str("keep_aspect_ratio_policy", "stretch"), plans);
   } else if (Given(c, 2)) {
-    PlanByScales(c, 2, plans);
+    PlanByScales(c, 2, form, plans);
   } else {
     return c.Fail("has neither scales nor sizes");
   }
@@ -479,7 +495,7 @@ void Upsample(NodeContext& c) {
   } else if (c.HasAttr("scales")) {
     PlanByConstants(c, c.Floats("scales"), plans);
   } else {
-    PlanByScales(c, 1, plans);
+    PlanByScales(c, 1, form, plans);
   }
   if (c.ok()) ResizeBy(c, c.In(0), plans, form);
 }

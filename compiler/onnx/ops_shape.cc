@@ -221,10 +221,19 @@ void Expand(NodeContext& c) {
   c.Out(0, Select(c.Scalar(bool_, 1), x, c.Fill(*target, x.dtype(), 0)));
 }
 
+// Before opset 6 one number of repeats, along the axis that input 2 names.
 void Tile(NodeContext& c) {
-  const auto repeats = c.Dims(1);
+  auto repeats = c.Dims(1);
+  const auto axis = c.opset() < 6 ? c.Constants(2) : std::nullopt;
   V x = c.In(0);
   if (!c.ok()) return;
+  if (axis) {
+    if (repeats->size() != 1 || axis->size() != 1 || x.rank() == 0)
+      return c.Fail("wanted one number of repeats, and one axis");
+    std::vector<Dim> all(static_cast<size_t>(x.rank()), 1);
+    all[static_cast<size_t>(c.Axis((*axis)[0], x.rank()))] = (*repeats)[0];
+    repeats = std::move(all);
+  }
   if (static_cast<int>(repeats->size()) != x.rank())
     return c.Fail(absl::StrCat("has ", repeats->size(), " repeats for ", x.type().ToString()));
   Shape apart, wide, joined;
@@ -285,6 +294,8 @@ void Pad(NodeContext& c) {
     };
     const Dim from = taken(l), behind = taken(h);
     if (from == Dim(0) && behind == Dim(0)) continue;
+    c.Require(from + behind <= x.dim(a),
+              absl::StrCat("no more is taken from axis ", a, " by negative pads than there is"));
     x = SliceAxis(x, a, from, x.dim(a) - behind);
     l += from;
     h += behind;

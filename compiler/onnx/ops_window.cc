@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "absl/strings/str_cat.h"
+#include "compiler/onnx/attention_parts.h"
 #include "compiler/onnx/conv.h"
 #include "ir/windows.h"
 
@@ -111,6 +112,10 @@ void ConvTranspose(NodeContext& c) {
   std::vector<int64_t> extra = c.Ints("output_padding"), pads = c.Ints("pads");
   const std::vector<int64_t> output = c.Ints("output_shape");
   const ir::AutoPad auto_pad = ReadAutoPad(c);
+  if (!output.empty() && output.size() < rank)
+    return c.Fail(
+        absl::StrCat("output_shape has ", output.size(), " entries; wanted ", rank, " or more"));
+  if (groups < 1) return c.Fail(absl::StrCat("group is ", groups));
   extra.resize(rank, 0);
   pads.resize(2 * rank, 0);
   if (!c.ok()) return;
@@ -124,8 +129,9 @@ void ConvTranspose(NodeContext& c) {
     for (size_t i = 0; i < rank && c.ok(); ++i) {
       const int axis = static_cast<int>(i) + 2;
       const int64_t cut = pads[i] + pads[rank + i] - extra[i];
-      if (cut > 0)
-        y = SliceAxis(y, axis, pads[i], Max(y.dim(axis) - (pads[rank + i] - extra[i]), pads[i]));
+      if (cut <= 0) continue;
+      c.Require(Dim(cut) <= y.dim(axis), "the pads take no more away than there is");
+      y = SliceAxis(y, axis, pads[i], y.dim(axis) - (pads[rank + i] - extra[i]));
     }
     return c.Out(0, c.Has(2) ? y + PerChannel(c.In(2), y.rank()) : y);
   }
@@ -153,14 +159,17 @@ void ConvTranspose(NodeContext& c) {
       return c.Known(d >= 0) ? Dim(0) : c.Known(d <= 0) ? -d : Max(-d, 0);
     };
     const Dim cut_before = cut(before), cut_behind = cut(behind);
-    if (cut_before != Dim(0) || cut_behind != Dim(0))
+    if (cut_before != Dim(0) || cut_behind != Dim(0)) {
+      c.Require(cut_before + cut_behind <= x.dim(axis), "the pads take no more away than there is");
       x = SliceAxis(x, axis, cut_before, x.dim(axis) - cut_behind);
+    }
     before += cut_before;
     behind += cut_behind;
     w.sizes.push_back(shape[i + 2]);
     w.low.push_back(before);
     w.high.push_back(behind);
     w.extents.push_back(x.dim(axis) + before + behind - reach + 1);
+    c.Require(Dim(0) <= w.extents.back(), "the output has an extent of 0 or more");
     if (!c.ok()) return;
   }
   // [c, m / groups, k..] -> [m, c / groups, k..]
@@ -175,21 +184,51 @@ void ConvTranspose(NodeContext& c) {
   c.Out(0, c.Has(2) ? y + PerChannel(c.In(2), y.rank()) : y);
 }
 
-// The position in the input, flattened, of the first greatest element of each window.
-V MaxIndices(NodeContext& c, V x, V windows, const Windows& w) {
-  const int rank = x.rank();
-  const int spatial = static_cast<int>(w.rank());
+bool IsPadded(const Windows& w) {
+  for (size_t i = 0; i < w.rank(); ++i)
+    if (w.low[i] != Dim(0) || w.high[i] != Dim(0)) return true;
+  return false;
+}
+
+// Ones with x's extents on the axes of the windows: [1, 1, d..].
+V OnesLike(NodeContext& c, V x, const Windows& w, DType type) {
+  Shape shape(static_cast<size_t>(x.rank()), 1);
+  for (int axis : LastAxes(x.rank(), w.rank())) shape[static_cast<size_t>(axis)] = x.dim(axis);
+  return c.Fill(shape, type, 1);
+}
+
+// [.., o.., k..] -> [.., o.., k]
+V JoinTaps(V windows, const Windows& w) {
+  if (!windows.ok()) return windows;
   Shape flat = windows.shape();
-  flat.resize(static_cast<size_t>(rank));
+  flat.resize(flat.size() - w.rank());
   Dim taps = 1;
   for (Dim d : w.sizes) taps *= d;
   flat.push_back(taps);
+  return ReshapeTo(windows, flat);
+}
+
+// The position in the input, flattened, of the first greatest element of each window.
+V MaxIndices(NodeContext& c, V x, V windows, const Windows& w) {
+  if (!c.ok()) return {&c};
+  const int rank = x.rank();
+  const int spatial = static_cast<int>(w.rank());
+  V at = JoinTaps(windows, w);
+  if (IsPadded(w)) {
+    // The padding isn't meant where the input has nothing greater than it, either.
+    V inside = JoinTaps(WindowsOf(OnesLike(c, x, w, bool_), w, 0), w);
+    V greatest = Bin(ir::Op::k_eq, at, Reduce(ir::Op::k_max, at, {rank}, true));
+    if (IsFloat(x.dtype())) greatest = Bin(ir::Op::k_or, greatest, Bin(ir::Op::k_ne, at, at));
+    at = Cast(Bin(ir::Op::k_and, greatest, inside), i32);
+  }
   ir::Attrs attrs;
   attrs.axis = rank;
-  V tap = c.Create(ir::Op::k_argmax, {ReshapeTo(windows, flat)}, std::move(attrs));
+  V tap = c.Create(ir::Op::k_argmax, {at}, std::move(attrs));
+  if (!tap.ok()) return tap;
   // Row-major over n, c and the axes; storage_order 1 has the axes the other way around.
   const bool columns = c.Int("storage_order") != 0;
   V index = c.ScalarInt(i64, 0);
+  Dim rest = at.dim(rank);
   const Shape out = tap.shape();
   const auto along = [&](int axis) {
     Shape shape(out.size(), 1);
@@ -198,7 +237,6 @@ V MaxIndices(NodeContext& c, V x, V windows, const Windows& w) {
   };
   for (int a = 0; a < rank - spatial; ++a) index = index * c.SizeOf(x.dim(a)) + along(a);
   std::vector<V> places;
-  Dim rest = taps;
   for (int i = 0; i < spatial; ++i) {
     const size_t k = static_cast<size_t>(i);
     rest = FloorDiv(rest, w.sizes[k]);
@@ -234,16 +272,14 @@ void MaxPool(NodeContext& c) {
 
 // The number of elements that each window averages, [1, 1, o..].
 V Counts(NodeContext& c, V x, const Windows& w, bool with_padding) {
-  Shape shape(static_cast<size_t>(x.rank()), 1);
-  for (size_t i = 0; i < w.rank(); ++i)
-    shape[shape.size() - w.rank() + i] = x.dim(x.rank() - static_cast<int>(w.rank() - i));
-  V ones = c.Fill(shape, x.dtype(), 1);
+  V ones = OnesLike(c, x, w, x.dtype());
   Windows rest = w;
   if (with_padding) {
-    std::vector<Dim> low(shape.size(), 0), high(shape.size(), 0);
+    const size_t rank = static_cast<size_t>(x.rank());
+    std::vector<Dim> low(rank, 0), high(rank, 0);
     for (size_t i = 0; i < w.rank(); ++i) {
-      low[shape.size() - w.rank() + i] = w.low[i];
-      high[shape.size() - w.rank() + i] = w.declared_high[i];
+      low[rank - w.rank() + i] = w.low[i];
+      high[rank - w.rank() + i] = w.declared_high[i];
       rest.low[i] = 0;
       rest.high[i] = w.high[i] - w.declared_high[i];
     }
@@ -257,25 +293,25 @@ void AveragePool(NodeContext& c) {
   V x = c.In(0);
   if (!CheckSpatial(c, x)) return;
   const Windows w = ReadWindows(c, x, KernelShape(c), /*pooling=*/true);
+  const DType type = x.dtype();
+  x = Cast(x, ComputeType(type));  // a sum may be beyond a short float
   V windows = WindowsOf(x, w, 0);
   V sum = Reduce(ir::Op::k_sum, windows, LastAxes(windows.rank(), w.rank()), false);
-  bool padded = false;
   double taps = 1;
-  for (size_t i = 0; i < w.rank(); ++i) {
-    padded |= w.low[i] != Dim(0) || w.high[i] != Dim(0);
-    taps *= static_cast<double>(w.sizes[i].constant());
-  }
+  for (Dim d : w.sizes) taps *= static_cast<double>(d.constant());
   if (!c.ok()) return;
-  if (!padded) return c.Out(0, sum / taps);
-  c.Out(0, sum / Counts(c, x, w, c.Int("count_include_pad") != 0));
+  if (!IsPadded(w)) return c.Out(0, Cast(sum / taps, type));
+  c.Out(0, Cast(sum / Counts(c, x, w, c.Int("count_include_pad") != 0), type));
 }
 
 V Norm(NodeContext& c, V x, const std::vector<int>& axes, bool keep) {
   const double p = c.opset() < 2 ? c.Float("p", 2) : static_cast<double>(c.Int("p", 2));
-  if (p == 1) return Reduce(ir::Op::k_sum, Abs(x), axes, keep);
-  if (p == 2) return Sqrt(Reduce(ir::Op::k_sum, x * x, axes, keep));
-  V sum = Reduce(ir::Op::k_sum, Bin(ir::Op::k_pow, Abs(x), c.Scalar(x.dtype(), p)), axes, keep);
-  return Bin(ir::Op::k_pow, sum, c.Scalar(x.dtype(), 1 / p));
+  const DType type = x.dtype(), wide = ComputeType(type);  // powers may be beyond a short float
+  x = Cast(x, wide);
+  if (p == 1) return Cast(Reduce(ir::Op::k_sum, Abs(x), axes, keep), type);
+  if (p == 2) return Cast(Sqrt(Reduce(ir::Op::k_sum, x * x, axes, keep)), type);
+  V sum = Reduce(ir::Op::k_sum, Bin(ir::Op::k_pow, Abs(x), c.Scalar(wide, p)), axes, keep);
+  return Cast(Bin(ir::Op::k_pow, sum, c.Scalar(wide, 1 / p)), type);
 }
 
 void LpPool(NodeContext& c) {

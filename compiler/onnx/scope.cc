@@ -6,6 +6,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "ir/element_dims.h"
+#include "ir/input_data.h"
 #include "ir/status_macros.h"
 #include "ir/used_symbols.h"
 
@@ -36,6 +37,32 @@ bool IsMadeOfSizes(const ir::Graph& graph, ValueId v) {
     for (ValueId o : n.operands) stack.push_back(o);
   }
   return true;
+}
+
+// The elements of `v`, of `count` elements, that are dims whatever the others are.
+std::vector<std::optional<Dim>> KnownElements(ir::Graph* graph, ValueId v, int64_t count) {
+  std::vector<std::optional<Dim>> known(static_cast<size_t>(count));
+  if (count < 2) return known;
+  ir::Builder builder(graph);
+  const absl::StatusOr<ValueId> flat = builder.Reshape(v, {count});
+  for (int64_t i = 0; i < count && flat.ok(); ++i) {
+    const absl::StatusOr<ValueId> one = builder.Slice(*flat, 0, i, i + 1);
+    if (!one.ok()) break;
+    if (const auto dims = ir::ElementDims(graph, *one)) known[static_cast<size_t>(i)] = (*dims)[0];
+  }
+  return known;
+}
+
+// The elements of `v` at `places`, as rank 1.
+absl::StatusOr<ValueId> ElementsAt(ir::Graph* graph, ValueId v, int64_t count,
+                                   const std::vector<int64_t>& places) {
+  ir::Builder builder(graph);
+  LATHE_ASSIGN_OR_RETURN(const ValueId flat, builder.Reshape(v, {count}));
+  LATHE_ASSIGN_OR_RETURN(const ValueId at, builder.Constant(Tensor::FromVector<int64_t>(
+                                               {static_cast<int64_t>(places.size())}, places)));
+  ir::Attrs attrs;
+  attrs.axis = 0;
+  return builder.Create(ir::Op::k_gather, {flat, at}, std::move(attrs));
 }
 
 // Whether both are the same value of the same graph, or lie in the same slot.
@@ -263,37 +290,54 @@ void Scope::SetInputs(const std::vector<Val>& shared) {
   staged_->num_slots = static_cast<int>(slots_.size());
 }
 
-absl::StatusOr<Shape> Scope::Cut(const Val& v, const std::string& hint,
-                                 const std::vector<Dim>& bounds) {
-  const ValueType type = TypeOf(v);
+absl::StatusOr<Shape> Scope::Cut(Val v, const std::string& hint, const std::vector<Dim>& bounds) {
+  ValueType type = TypeOf(v);
   int64_t count = 1;
   for (Dim d : type.shape) {
     if (!d.is_constant())
       return absl::InvalidArgumentError(absl::StrCat(hint, " has the type ", type.ToString(),
                                                      "; wanted a fixed number of sizes"));
     count *= d.constant();
+    if (count > ir::kMaxElementDims)
+      return absl::InvalidArgumentError(absl::StrCat(hint, " has the type ", type.ToString(),
+                                                     "; wanted at most ", ir::kMaxElementDims,
+                                                     " sizes"));
+  }
+  // Those that are known already stay what they are: -1 of a shape, a size.
+  std::vector<std::optional<Dim>> known(static_cast<size_t>(count));
+  std::vector<int64_t> places;
+  const bool has_node = !v.constant && v.id != kNoValue;
+  if (has_node && bounds.empty()) known = KnownElements(v.scope->GraphOf(v.stage), v.id, count);
+  for (int64_t i = 0; i < count; ++i)
+    if (!known[static_cast<size_t>(i)]) places.push_back(i);
+  if (places.size() < known.size()) {
+    LATHE_ASSIGN_OR_RETURN(v.id, ElementsAt(v.scope->GraphOf(v.stage), v.id, count, places));
+    type = TypeOf(v);
   }
   LATHE_ASSIGN_OR_RETURN(const SlotId slot, SlotOf(v));
   OpenGraph();
   ir::Attrs attrs;
   attrs.elements = Shape();
+  Shape sizes;
   for (int64_t i = 0; i < count; ++i) {
+    if (const std::optional<Dim>& d = known[static_cast<size_t>(i)]) {
+      sizes.push_back(*d);
+      continue;
+    }
     const Dim symbol = dims_->FreshSymbol(count == 1 ? hint : absl::StrCat(hint, ".", i));
     LATHE_RETURN_IF_ERROR(symbol.status());
     attrs.elements->push_back(symbol);
+    sizes.push_back(symbol);
   }
-  const Shape symbols = *attrs.elements;
   LATHE_ASSIGN_OR_RETURN(const ValueId id,
                          builder_->Input(absl::StrCat("slot", slot), type, std::move(attrs)));
   stages_.back().inputs.push_back(slot);
   imports_[{stage(), slot}] = id;
-  for (size_t i = 0; i < bounds.size() && i < symbols.size(); ++i) {
-    LATHE_RETURN_IF_ERROR(graph()
-                              .facts()
-                              .Add(symbols[i] <= bounds[i], dim::Standing::kDeclared, {hint, ""})
-                              .status());
+  for (size_t i = 0; i < bounds.size() && i < sizes.size(); ++i) {
+    LATHE_RETURN_IF_ERROR(
+        graph().facts().Add(sizes[i] <= bounds[i], dim::Standing::kDeclared, {hint, ""}).status());
   }
-  return symbols;
+  return sizes;
 }
 
 absl::StatusOr<std::vector<Val>> Scope::AppendStage(ir::Stage stage, const std::vector<Val>& inputs,

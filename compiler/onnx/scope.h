@@ -71,10 +71,10 @@ class Scope {
   ir::ValueType TypeOf(const Val& v) const;
 
   // Closes the graph and opens the next, in which the elements of `v`, an i64 of rank 1 or less and
-  // static shape, are the symbols returned: fresh ones named after `hint`, each with the facts
-  // 0 <= s <= bounds[i], as far as bounds are given.
-  absl::StatusOr<Shape> Cut(const Val& v, const std::string& hint,
-                            const std::vector<Dim>& bounds = {});
+  // static shape, are the dims returned: fresh symbols named after `hint`, each with the facts
+  // 0 <= s <= bounds[i], as far as bounds are given. Without bounds, elements that are dims already
+  // stay as they are.
+  absl::StatusOr<Shape> Cut(Val v, const std::string& hint, const std::vector<Dim>& bounds = {});
 
   // Closes the graph, appends the stage and opens the next. `stage` has its bodies, which are
   // children of this scope and finished; `condition`, `trips` and `inputs` are values of this

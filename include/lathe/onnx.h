@@ -30,7 +30,7 @@ struct OnnxOptions {
   // an input of the program of its own, "name.0", "name.1", ..; outputs likewise. Sequences never
   // change their length between calls. An optional input is there if it has contents.
   std::map<std::string, std::vector<Tensor>> sequence_contents;
-  int64_t max_nodes = 1'000'000;
+  int64_t max_nodes = 1'000'000;  // with calls of functions and unrolled steps written out
   int64_t max_folded_bytes = int64_t{64} << 20;  // of one constant computed while loading
 };
 

@@ -109,6 +109,57 @@ TEST(OnnxAttention, CausalAlignsAtTheUpperLeft) { Check(true, false); }
 TEST(OnnxAttention, CacheStandsBeforeTheNewKeys) { Check(false, true); }
 TEST(OnnxAttention, CausalQueriesSeeTheWholeCache) { Check(true, true); }
 
+// Queries and keys of zeros: each query gives the mean of the values that it sees.
+Tensor Zeros(const std::vector<int64_t>& shape) {
+  Tensor t(f32, shape);
+  for (int64_t i = 0; i < t.num_elements(); ++i) t.data<float>()[i] = 0;
+  return t;
+}
+
+TEST(OnnxAttention, TheLastCausalQuerySeesTheLastValidKeyOfACacheGivenWhole) {
+  GraphWriter g;
+  g.Input("q", kFloat, {"batch", 1, "queries", 1});
+  g.Input("k", kFloat, {"batch", 1, "keys", 1});
+  g.Input("v", kFloat, {"batch", 1, "keys", 1});
+  g.Input("valid", kInt64, {"batch"});
+  g.Node("Attention", {"q", "k", "v", "", "", "", "valid"}, {"y"}, {Attr("is_causal", 1)});
+  g.Output("y");
+  SmallModel model(g, 24);
+  ASSERT_TRUE(model.ok());
+  ExpectNear(model.Floats({Zeros({1, 1, 1, 1}), Zeros({1, 1, 3, 1}),
+                           Tensor::FromVector<float>({1, 1, 3, 1}, {1, 2, 6}),
+                           Tensor::FromVector<int64_t>({1}, {3})},
+                          {1, 1, 1, 1}),
+             {3}, "one query");
+  const Tensor v =
+      Tensor::FromVector<float>({3, 1, 4, 1}, {1, 2, 6, 11, 10, 20, 60, 900, 7, 800, 800, 800});
+  ExpectNear(model.Floats({Zeros({3, 1, 2, 1}), Zeros({3, 1, 4, 1}), v,
+                           Tensor::FromVector<int64_t>({3}, {4, 3, 1})},
+                          {3, 1, 2, 1}),
+             {3, 5, 15, 30, 0, 7}, "the first query of one valid key sees nothing");
+}
+
+TEST(OnnxAttention, AMaskOfOneColumnIsForAllKeysUntilOpset24HidesThem) {
+  for (const int64_t opset : {23, 24}) {
+    GraphWriter g;
+    g.Input("q", kFloat, {1, 1, "queries", 1});
+    g.Input("k", kFloat, {1, 1, "keys", 1});
+    g.Input("v", kFloat, {1, 1, "keys", 1});
+    g.Input("mask", kBool, {"queries", 1});
+    g.Node("Attention", {"q", "k", "v", "mask"}, {"y"});
+    g.Output("y");
+    SmallModel model(g, opset);
+    ASSERT_TRUE(model.ok());
+    Tensor mask(bool_, {2, 1});
+    mask.data<bool>()[0] = mask.data<bool>()[1] = true;
+    const double wanted = opset == 23 ? 3 : 1;
+    ExpectNear(model.Floats({Zeros({1, 1, 2, 1}), Zeros({1, 1, 3, 1}),
+                             Tensor::FromVector<float>({1, 1, 3, 1}, {1, 2, 6}), mask},
+                            {1, 1, 2, 1}),
+               {wanted, wanted}, absl::StrCat("opset ", opset));
+  }
+}
+
 TEST(OnnxTensorScatter, WritesWhereItIsToldAndNowhereElse) {
   GraphWriter g;
   g.Input("cache", kFloat, {"batch", "rows", 1});

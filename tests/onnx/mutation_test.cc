@@ -7,11 +7,11 @@
 #include <fstream>
 #include <iostream>
 #include <random>
-#include <sstream>
 
 #include "gtest/gtest.h"
 #include "lathe/engine.h"
 #include "lathe/onnx.h"
+#include "tests/util/golden.h"
 
 namespace lathe::onnx {
 namespace {
@@ -19,13 +19,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr char kDistribution[] = "/usr/share/libonnx-testdata/data";
-
-std::string Read(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream all;
-  all << file.rdbuf();
-  return all.str();
-}
 
 std::string Mutated(std::string bytes, std::mt19937_64& random) {
   const size_t edits = 1 + random() % 3;
@@ -70,7 +63,7 @@ TEST(Mutation, AThousandModelsGiveErrorsOrPrograms) {
   constexpr int kFiles = 1000;
   for (int i = 0; i < kFiles; ++i) {
     const fs::path& model = models[random() % models.size()];
-    std::ofstream(file, std::ios::binary) << Mutated(Read(model), random);
+    std::ofstream(file, std::ios::binary) << Mutated(ReadFile(model), random);
     SCOPED_TRACE(model.string() + ", file " + std::to_string(i) + " of seed " +
                  std::to_string(seed));
     absl::StatusOr<OnnxModel> m = load_onnx(file.string());

@@ -2,10 +2,11 @@
 // element by element.
 #include <cmath>
 #include <functional>
+#include <memory>
 
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
-#include "tests/onnx/small_model.h"
+#include "tests/onnx/results.h"
 
 namespace lathe::onnx {
 namespace {
@@ -34,7 +35,7 @@ std::vector<double> Line(const Form& f, const std::vector<double>& x, int64_t ou
     if (f.coordinates == "asymmetric") at = p / scale;
     if (f.coordinates == "tf_half_pixel_for_nn") at = (p + 0.5) / scale;
     if (f.coordinates == "align_corners") at = width == 1 ? 0 : p * last / (width - 1);
-    if (f.coordinates == "pytorch_half_pixel" && width == 1) at = 0;
+    if (f.coordinates == "pytorch_half_pixel" && out == 1) at = 0;
     if (f.coordinates == "half_pixel_symmetric")
       at += n / 2 * (1 - static_cast<double>(out) / width);
     const auto clamped = [&](int64_t k) {
@@ -214,6 +215,82 @@ TEST(Resize, ScalesAreFractions) {
   g.Output("y");
   SmallModel model(g, 13);
   for (int64_t w : {0, 1, 2, 10, 20, 30, 1000}) model.Floats({Tensor(f32, {w})}, {w * 7 / 10});
+}
+
+// So are positions: 4 / 0.8 is 5, though 0.8f is a little more.
+TEST(Resize, PositionsAreThoseOfTheFraction) {
+  const Tensor x = Tensor::FromVector<float>({7}, {0, 1, 2, 3, 4, 5, 6});
+  const std::vector<float> wanted = {0, 1, 2, 3, 5};
+  for (const bool known : {true, false}) {
+    GraphWriter g;
+    g.Input("x", kFloat, {"w"});
+    if (known) {
+      g.Initializer(TensorMessage<float>("scales", {1}, {0.8F}));
+    } else {
+      g.Input("scales", kFloat, {1});
+    }
+    g.Node("Resize", {"x", "", "scales"}, {"y"},
+           {Attr("coordinate_transformation_mode", "asymmetric"), Attr("nearest_mode", "floor")});
+    g.Output("y");
+    SmallModel model(g, 13);
+    std::vector<Tensor> inputs = {x};
+    if (!known) inputs.push_back(Tensor::FromVector<float>({1}, {0.8F}));
+    EXPECT_EQ(model.Floats(inputs, {5}), wanted) << (known ? "known" : "from data");
+  }
+}
+
+// One element comes from where the mode says, also if in * scale isn't 1 but a little more.
+TEST(Resize, OneElementIsDecidedByTheExtent) {
+  const auto model = [](const std::string& coordinates, float scale) {
+    GraphWriter g;
+    g.Input("x", kFloat, {"w"});
+    g.Initializer(TensorMessage<float>("roi", {2}, {0, 1}));
+    g.Initializer(TensorMessage<float>("scales", {1}, {scale}));
+    g.Node("Resize", {"x", "roi", "scales"}, {"y"},
+           {Attr("mode", "linear"), Attr("coordinate_transformation_mode", coordinates)});
+    g.Output("y");
+    return std::make_unique<SmallModel>(g, 13);
+  };
+  const Tensor three = Tensor::FromVector<float>({3}, {1, 2, 4});
+  const Tensor ten = Tensor::FromVector<float>({10}, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9});
+  EXPECT_EQ(model("pytorch_half_pixel", 0.1F)->Floats({ten}, {1}), std::vector<float>{0});
+  EXPECT_EQ(model("pytorch_half_pixel", 0.4F)->Floats({three}, {1}), std::vector<float>{1});
+  EXPECT_EQ(model("tf_crop_and_resize", 0.4F)->Floats({three}, {1}), std::vector<float>{2});
+}
+
+TEST(Resize, ScalesBeyondReasonAreRefused) {
+  for (const float scale : {0.0F, -1.0F, 1e-30F, 1e30F, std::nanf("")}) {
+    GraphWriter g;
+    g.Input("x", kFloat, {"w"});
+    g.Initializer(TensorMessage<float>("scales", {1}, {scale}));
+    g.Node("Resize", {"x", "", "scales"}, {"y"});
+    g.Output("y");
+    EXPECT_EQ(LoadStatus(g, 13).code(), absl::StatusCode::kInvalidArgument) << scale;
+  }
+}
+
+// There is no element to read, whether or not the weights outside count.
+TEST(Resize, Z9_NothingIsNeverResizedToSomething) {
+  for (const char* mode : {"nearest", "linear", "cubic"}) {
+    for (const bool exclude : {false, true}) {
+      for (const bool antialias : {false, true}) {
+        if (antialias && mode == std::string("nearest")) continue;
+        const Form f{mode, "half_pixel", "round_prefer_floor", antialias, exclude};
+        SCOPED_TRACE(Describe(f));
+        GraphWriter g;
+        g.Input("x", kFloat, {"w"});
+        g.Input("to", kInt64, {1});
+        g.Node("Resize", {"x", "", "", "to"}, {"y"}, Attributes(f));
+        g.Output("y");
+        SmallModel model(g, 18);
+        const auto to = [](int64_t w) { return Tensor::FromVector<int64_t>({1}, {w}); };
+        EXPECT_FALSE(model.Call({Tensor(f32, {0}), to(4)}).ok());
+        model.Floats({Tensor(f32, {0}), to(0)}, {0});
+        model.Floats({Tensor(f32, {3}), to(0)}, {0});
+        model.Floats({Tensor(f32, {1}), to(4)}, {4});
+      }
+    }
+  }
 }
 
 TEST(Resize, KeepsTheAspectRatio) {
