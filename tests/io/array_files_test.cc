@@ -5,13 +5,12 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/util/temp_path.h"
 
 namespace lathe::io {
 namespace {
 
 using testing::HasSubstr;
-
-std::string TempPath(const std::string& name) { return testing::TempDir() + "/" + name; }
 
 TEST(ArrayFiles, GoByTheirExtension) {
   const Tensor t = Tensor::FromVector<int32_t>({2}, {7, -1});

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/util/temp_path.h"
 
 namespace lathe::io {
 namespace {
@@ -38,7 +39,7 @@ std::string Data(const std::vector<T>& values) {
 }
 
 TEST(Npy, WhatIsWrittenReadsBack) {
-  const std::string path = testing::TempDir() + "/round.npy";
+  const std::string path = TempPath("round.npy");
   for (const Tensor& t :
        {Tensor::FromVector<float>({2, 3}, {1, 2, 3, 4, 5, 6}), Tensor::Scalar<int64_t>(-7),
         Tensor(DType::kF64, {0, 5}), Tensor::FromVector<int32_t>({1}, {9}),

@@ -11,13 +11,12 @@
 #include "compiler/io/npy.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/util/temp_path.h"
 
 namespace lathe::io {
 namespace {
 
 using testing::HasSubstr;
-
-std::string TempPath(const std::string& name) { return testing::TempDir() + "/" + name; }
 
 std::string Slurp(const std::string& path) {
   std::ifstream file(path, std::ios::binary);

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/util/temp_path.h"
 
 namespace lathe::io {
 namespace {
@@ -72,7 +73,7 @@ TEST(Safetensors, EveryElementTypeOfLatheHasItsName) {
 TEST(Safetensors, AlignedDataIsMappedNotCopied) {
   std::string header = R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}})";
   while (header.size() % 8 != 0) header += ' ';
-  const std::string path = testing::TempDir() + "/mapped.safetensors";
+  const std::string path = TempPath("mapped.safetensors");
   std::ofstream(path, std::ios::binary) << File(header, std::string(8, '\0'));
   const absl::StatusOr<Safetensors> s = ReadSafetensors(path);
   ASSERT_TRUE(s.ok()) << s.status();
