@@ -448,16 +448,21 @@ TEST(Staged, FactsOfASideDoNotBoundTheProgram) {
   Stages s("sides");
   const ir::SlotId go = s.Input("go", "bool[]"), x = s.Input("x", "f32[n]"),
                    y = s.Input("y", "f32[m]");
+  const auto first = s.Graph("first",
+                             "x: f32[n]\ny: f32[m]\nassume m <= 8\noutput u = exp(x)\n"
+                             "output w = exp(y)\n",
+                             {x, y});
   Stages then = s.Body("then"), otherwise = s.Body("otherwise");
   for (Stages* side : {&then, &otherwise}) {
     const ir::SlotId a = side->Input("x", "f32[n]"), b = side->Input("y", "f32[m]");
-    const std::string inputs = "x: f32[n]\ny: f32[m]\nassume m <= 8\n";
-    side->Output(
-        "z",
-        side->Graph("add", inputs + (side == &then ? "output z = x + y\n" : "output z = exp(x)\n"),
-                    {a, b})[0]);
+    side->Output("z", side->Graph("add",
+                                  side == &then ? "x: f32[n]\ny: f32[m]\n"
+                                                  "dot = reshape(x, [1, n]) @ reshape(y, [m, 1])\n"
+                                                  "output z = x * sum(dot)\n"
+                                                : "x: f32[n]\ny: f32[m]\noutput z = exp(x)\n",
+                                  {a, b})[0]);
   }
-  s.Output("z", s.If(go, {x, y}, then, otherwise)[0]);
+  s.Output("z", s.If(go, {first[0], first[1]}, then, otherwise)[0]);
   Engine engine({.threads = 1});
   const Function f = Compile(engine, s);
   ASSERT_NE(f.staged_state(), nullptr);
