@@ -88,6 +88,14 @@ class Nudger {
         sizes.push_back(append({.op = ir::Op::k_abs, .operands = {o}, .type = graph_.type(o)}));
       of = append({.op = n.op, .operands = sizes, .type = n.type});
     }
+    if (n.op == ir::Op::k_attention) {  // the values may cancel
+      ir::Node sizes{.op = n.op, .operands = n.operands, .type = n.type};
+      sizes.attrs = n.attrs;
+      const ValueId values = n.operands[2];
+      sizes.operands[2] =
+          append({.op = ir::Op::k_abs, .operands = {values}, .type = graph_.type(values)});
+      of = append(std::move(sizes));
+    }
     ir::Node wide{.op = ir::Op::k_broadcast, .operands = {scale}, .type = n.type};
     wide.attrs.shape = n.type.shape;
     const ValueId factor = append(std::move(wide));
