@@ -304,9 +304,11 @@ class RowLowering {
       if (!needs.contains(p) && !(out_.contains(v) && passes_.pass(v) == p)) continue;
       if (p > *needs.begin()) {
         const Reg r = out_.contains(v) ? e.LoadAt(out_.at(v), flat) : e.LoadAt(scratch_.at(v), j);
-        // What isn't of the group may be read at other places, too.
-        if (passes_.InGroup(v)) e.Define(v, r);
-        if (!passes_.InGroup(v)) e.Remember(v, coords, r);
+        if (passes_.InGroup(v)) {
+          e.Define(v, r);
+        } else {  // may be read at other places, too
+          e.Remember(v, coords, r);
+        }
       }
     }
     for (ValueId m : group_.members) DefineFull(e, m, p, coords, flat, j);

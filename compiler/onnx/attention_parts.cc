@@ -62,8 +62,6 @@ double ScaleOrDefault(V* q, const AttentionRequest& r) {
 
 }  // namespace
 
-DType ComputeType(DType t) { return SizeOf(t) < 4 ? f32 : t; }
-
 Dim Heads(NodeContext& c, const std::string& name) {
   const int64_t heads = c.Int(name);
   if (heads < 1) c.Fail(absl::StrCat("attribute ", name, " is ", heads, "; wanted 1 or more"));

@@ -33,9 +33,6 @@ AttentionSteps AttendStepwise(NodeContext& c, const AttentionRequest& r,
                               const std::function<V(V)>& change_scores = nullptr,
                               const std::function<V(V)>& change_probabilities = nullptr);
 
-// The type that values of type `t` are computed in: f32 for shorter floats.
-DType ComputeType(DType t);
-
 // A number of heads: positive, as an attribute that must be there.
 Dim Heads(NodeContext& c, const std::string& name);
 

@@ -466,11 +466,12 @@ V Gather(V data, V indices, int axis) {
   attrs.axis = axis;
   return data.c->Create(ir::Op::k_gather, {data, indices}, std::move(attrs));
 }
-V Reduce(ir::Op op, V x, const std::vector<int>& axes, bool keep) {
+V Reduce(ir::Op op, V x, const std::vector<int>& axes, bool keep, std::optional<double> value) {
   if (!Usable(x) || axes.empty()) return x;
   ir::Attrs attrs;
   for (int a : axes) attrs.axes.push_back(a);
   attrs.keep_dims = keep;
+  attrs.value = value;
   return x.c->Create(op, {x}, std::move(attrs));
 }
 V MatMul(V a, V b) {
@@ -505,6 +506,7 @@ V PerChannel(V v, int rank) {
   shape[1] = v.dim(0);
   return ReshapeTo(v, shape);
 }
+DType ComputeType(DType t) { return SizeOf(t) < 4 ? f32 : t; }
 Dim Product(const Shape& shape, int begin, int end) {
   const auto first = static_cast<size_t>(begin),
              count = static_cast<size_t>(std::max(end - begin, 0));

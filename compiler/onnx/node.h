@@ -175,13 +175,17 @@ V Concat(const std::vector<V>& xs, int axis);
 V SliceAxis(V x, int axis, Dim start, Dim limit, int64_t step = 1);  // numpy's rules
 V PadBy(V x, const std::vector<Dim>& low, const std::vector<Dim>& high, double value = 0);
 V Gather(V data, V indices, int axis);
-V Reduce(ir::Op op, V x, const std::vector<int>& axes, bool keep);
+// `value`: what max and min give where there is no element (none: such a call fails).
+V Reduce(ir::Op op, V x, const std::vector<int>& axes, bool keep,
+         std::optional<double> value = std::nullopt);
 V MatMul(V a, V b);
 V Softmax(V x, int axis);
 V Transpose2(V x);  // the last two axes
 V Reversed(V x, int axis);
 V Clamp(V x, double low, double high);
 V PerChannel(V v, int rank);  // [c] beside [n, c, ..] of that rank; a scalar as it is
+// The type that values of type `t` are computed in: f32 for shorter floats.
+DType ComputeType(DType t);
 Dim Product(const Shape& shape, int begin, int end);
 
 // -- the table of operators

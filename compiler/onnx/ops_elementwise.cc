@@ -4,7 +4,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "compiler/onnx/activations.h"
-#include "compiler/onnx/attention_parts.h"
 
 namespace lathe::onnx {
 namespace {

@@ -1,6 +1,5 @@
 // NegativeLogLikelihoodLoss and SoftmaxCrossEntropyLoss.
 #include "absl/strings/str_cat.h"
-#include "compiler/onnx/attention_parts.h"
 #include "compiler/onnx/index.h"
 #include "compiler/onnx/node.h"
 

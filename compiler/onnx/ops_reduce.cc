@@ -3,7 +3,6 @@
 #include <limits>
 
 #include "absl/strings/str_cat.h"
-#include "compiler/onnx/attention_parts.h"
 #include "compiler/onnx/node.h"
 
 namespace lathe::onnx {
@@ -31,15 +30,11 @@ Axes ReadAxes(NodeContext& c) {
 
 // The extremum of no elements is the type's own: what -inf and inf become in a type of integers.
 V Extremum(NodeContext& c, const Axes& a, bool is_max) {
-  if (!c.ok() || a.axes.empty()) return a.x;
+  if (!c.ok()) return a.x;
   if (a.x.dtype() == bool_)
     return Reduce(is_max ? ir::Op::k_any : ir::Op::k_all, a.x, a.axes, a.keep);
   const double inf = std::numeric_limits<double>::infinity();
-  ir::Attrs attrs;
-  attrs.axes.assign(a.axes.begin(), a.axes.end());
-  attrs.keep_dims = a.keep;
-  attrs.value = is_max ? -inf : inf;
-  return c.Create(is_max ? ir::Op::k_max : ir::Op::k_min, {a.x}, std::move(attrs));
+  return Reduce(is_max ? ir::Op::k_max : ir::Op::k_min, a.x, a.axes, a.keep, is_max ? -inf : inf);
 }
 
 void Max(NodeContext& c) {

@@ -183,14 +183,6 @@ Bins BinsAlong(NodeContext& c, V rois, int64_t first, int64_t bins, Dim extent) 
   return {inside(ir::Op::k_floor, k * bin), inside(ir::Op::k_ceil, (k + 1.0) * bin)};
 }
 
-// The largest element over `axes`, or `nothing` if there is none.
-V LargestOr(double nothing, V x, const std::vector<int64_t>& axes) {
-  ir::Attrs attrs;
-  attrs.axes = axes;
-  attrs.value = nothing;
-  return x.c->Create(ir::Op::k_max, {x}, std::move(attrs));
-}
-
 void MaxRoiPool(NodeContext& c) {
   const std::vector<int64_t> pooled = c.Ints("pooled_shape");
   constexpr int64_t kMostBins = 1 << 16;
@@ -216,7 +208,7 @@ void MaxRoiPool(NodeContext& c) {
         for (bool vertical : {true, false}) {
           const Bins bins = along(vertical);
           V size = Maximum(bins.end - bins.begin, c.ScalarInt(i64, 0));
-          parts.push_back(ReshapeTo(LargestOr(0, size, {0, 1}), {1}));
+          parts.push_back(ReshapeTo(Reduce(ir::Op::k_max, size, {0, 1}, false, 0), {1}));
         }
         return Concat(parts, 0);
       },
@@ -236,8 +228,8 @@ void MaxRoiPool(NodeContext& c) {
             c.Iota({1, x.dim(1), 1, 1, 1, 1}, 1);
   V at = (plane * c.SizeOf(x.dim(2)) + row) * c.SizeOf(x.dim(3)) + column;
   const double least = -std::numeric_limits<double>::infinity();
-  V largest =
-      LargestOr(least, Select(inside, GatherFlat(x, at), c.Scalar(x.dtype(), least)), {4, 5});
+  V largest = Reduce(ir::Op::k_max, Select(inside, GatherFlat(x, at), c.Scalar(x.dtype(), least)),
+                     {4, 5}, false, least);
   // A bin without an element gives 0.
   const auto some = [&](const Bins& b, const Shape& shape) {
     return ReshapeTo(Bin(ir::Op::k_lt, b.begin, b.end), shape);

@@ -4,7 +4,6 @@
 #include <limits>
 
 #include "absl/strings/str_cat.h"
-#include "compiler/onnx/attention_parts.h"
 #include "compiler/onnx/conv.h"
 #include "ir/windows.h"
 
