@@ -30,8 +30,9 @@ bool TextEmitter::IsNarrow(const dim::Expr& e) const {
     if (!kernel::FitsI32(r)) return false;
     least += std::min<int64_t>(r.min, 0);
     most += std::max<int64_t>(r.max, 0);
+    if (e.kind != ExprKind::kMul) continue;
     product *= std::max({int64_t{1}, -r.min, r.max});
-    if (e.kind == ExprKind::kMul && product > INT32_MAX) return false;
+    if (product > INT32_MAX) return false;
   }
   return e.kind != ExprKind::kAdd || kernel::FitsI32({least, most});
 }

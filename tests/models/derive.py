@@ -13,6 +13,9 @@ OUT/NAME_FORM as reference.py does. Forms:
   qoperator  QLinearConv, QLinearMatMul and the like, calibrated
   f16        f16 throughout
   4bit       MatMulNBits: weights of 4 bits, one scale and zero point for 32 of them
+  stretches  every DynamicQuantizeLinear's results are inputs too and what follows reads those; they
+             are given as the whole model has them, so each stretch from rounding to rounding is
+             compared by itself
 """
 import argparse
 import logging
@@ -21,7 +24,8 @@ import sys
 
 import numpy as np
 import onnx
-from onnx import numpy_helper
+import onnxruntime as ort
+from onnx import TensorProto, numpy_helper
 from onnxruntime.quantization import (CalibrationDataReader, QuantFormat, QuantType,
                                       quantize_dynamic, quantize_static)
 from onnxruntime.quantization.matmul_nbits_quantizer import MatMulNBitsQuantizer
@@ -106,6 +110,71 @@ def products_in_floats(model):
     return model
 
 
+def roundings(graph):
+    return [n for n in graph.node if n.op_type == "DynamicQuantizeLinear"]
+
+
+def whole_with_roundings(source):
+    """A session of `source` that gives the results of its roundings after its outputs."""
+    model = onnx.load(source)
+    model.graph.output.extend(onnx.helper.make_empty_tensor_value_info(o)
+                              for n in roundings(model.graph) for o in n.output)
+    options = ort.SessionOptions()
+    options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
+    options.log_severity_level = 4
+    return ort.InferenceSession(model.SerializeToString(), options)
+
+
+def cases_of_stretches(source):
+    """The cases of `source`'s name, with what its roundings give as further inputs."""
+    session = whole_with_roundings(source)
+    declared = [i.name for i in session.get_inputs()]
+    count = len(onnx.load(source).graph.output)
+
+    def generator(run):
+        cases, outputs = reference.CASES[source.stem](run), None
+        while True:
+            try:
+                case, arrays = cases.send(outputs)
+            except StopIteration:
+                return
+            results = session.run(None, dict(zip(declared, arrays)))
+            outputs = results[:count]
+            yield case, list(arrays) + results[count:]
+    return generator
+
+
+def shape_names(declared, cases):
+    """For each array of the cases its dims: the declared name whose size it has in all, or a number."""
+    def of(axis, index):
+        sizes = [arrays[index].shape[axis] for _, arrays in cases]
+        for name, (k, a) in declared.items():
+            if sizes == [arrays[k].shape[a] for _, arrays in cases]:
+                return name
+        assert len(set(sizes)) == 1, sizes
+        return sizes[0]
+    return [[of(axis, i) for axis in range(x.ndim)] for i, x in enumerate(cases[0][1])]
+
+
+def stretches(source, target, inputs):
+    model = onnx.load(source)
+    graph = model.graph
+    declared = {d.dim_param: (k, a) for k, i in enumerate(graph.input)
+                for a, d in enumerate(i.type.tensor_type.shape.dim) if d.dim_param}
+    runner = reference.Runner(source.parent)
+    shapes = shape_names(declared, list(cases_of_stretches(source)(runner.run)))[len(graph.input):]
+    given = {}
+    for node, types in ((n, (TensorProto.UINT8, TensorProto.FLOAT, TensorProto.UINT8)) for n in roundings(graph)):
+        for name, dtype in zip(node.output, types):
+            given[name] = name + "_given"
+            graph.output.append(onnx.helper.make_tensor_value_info(name, dtype, shapes[0]))
+            graph.input.append(onnx.helper.make_tensor_value_info(given[name], dtype, shapes.pop(0)))
+    for node in graph.node:
+        for i, name in enumerate(node.input):
+            node.input[i] = given.get(name, name)
+    onnx.save(model, target)
+
+
 def remove_unused(graph):
     wanted, nodes = {o.name for o in graph.output}, []
     for n in reversed(graph.node):
@@ -141,6 +210,8 @@ FORMS = dict(
     ocr_rec_qdq=static(**PRODUCTS),
     ocr_rec_f16=f16(),
     title_encoder_4bit=four_bits(products_in_floats),
+    title_encoder_stretches=stretches,
+    title_decoder_stretches=stretches,
 )
 
 
@@ -172,8 +243,11 @@ def main():
     runner = reference.Runner(models)
     for name in a.names or FORMS:
         source = source_of(name)
-        FORMS[name](models / f"{source}.onnx", models / f"{name}.onnx", out / source)
-        reference.write(name, as_declared(reference.CASES[source], runner.session(name)), runner, out)
+        path = models / f"{source}.onnx"
+        FORMS[name](path, models / f"{name}.onnx", out / source)
+        cases = (cases_of_stretches(path) if FORMS[name] is stretches else
+                 as_declared(reference.CASES[source], runner.session(name)))
+        reference.write(name, cases, runner, out)
     return 0
 
 
