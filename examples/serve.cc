@@ -1,9 +1,8 @@
 // The serving example: a transformer encoder, traced once with batch and seq open, serves a trace
 // of request lengths, first one by one, then in batches. Prints what happened and, as its last
-// line, one JSON object.
+// line, one JSON object. Ends with status 1 if that isn't what was promised.
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <cstdio>
 #include <iostream>
 #include <map>
@@ -18,6 +17,7 @@
 #include "absl/strings/str_join.h"
 #include "examples/encoder.h"
 #include "examples/serve_report.h"
+#include "ir/compare.h"
 #include "ir/interpreter.h"
 #include "ir/philox.h"
 #include "lathe/lathe.h"
@@ -30,12 +30,15 @@ ABSL_FLAG(std::string, chart, "latency.svg", "where to write the chart of latenc
 ABSL_FLAG(std::vector<std::string>, check,
           (std::vector<std::string>{"1", "2", "3", "17", "511", "512"}),
           "lengths at which the result is compared with the reference interpreter");
+ABSL_FLAG(double, most_error, 1e-5, "the largest error against the interpreter, relative");
 
 namespace lathe::examples {
 namespace {
 
 constexpr int64_t kBatch = 4;
 constexpr int64_t kVocabulary = 30522;
+// A batch that is compared with the interpreter, beside the lengths of --check.
+constexpr int64_t kCheckedBatch[kBatch] = {9, 17, 3, 1};
 
 double Now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
@@ -53,15 +56,6 @@ std::vector<Tensor> MakeInputs(const std::vector<int64_t>& lengths, uint64_t see
   return {ids, mask};
 }
 
-double RelativeError(const Tensor& got, const Tensor& want) {
-  double error = 0, most = 1e-30;
-  for (int64_t i = 0; i < want.num_elements(); ++i) {
-    error = std::max(error, std::abs(double(got.data<float>()[i]) - want.data<float>()[i]));
-    most = std::max(most, std::abs(double(want.data<float>()[i])));
-  }
-  return error / most;
-}
-
 struct Served {
   std::map<int64_t, SizeLatency> sizes;
   std::vector<double> first_ms, warm_ms, ratios;
@@ -73,7 +67,8 @@ class Job {
   explicit Job(std::vector<int64_t> lengths)
       : lengths_(std::move(lengths)), engine_({.threads = absl::GetFlag(FLAGS_threads)}) {}
 
-  absl::Status Run() {
+  // Whether it came to what was promised.
+  absl::StatusOr<bool> Run() {
     for (auto step : {&Job::Prepare, &Job::ServeOneByOne, &Job::ServeBatches, &Job::Check}) {
       absl::Status status = (this->*step)();
       if (!status.ok()) return status;
@@ -164,17 +159,24 @@ class Job {
       int64_t length = 0;
       if (!absl::SimpleAtoi(text, &length))
         return absl::InvalidArgumentError("--check wants lengths, found " + text);
-      const std::vector<Tensor> inputs = MakeInputs({length}, 11);
-      absl::StatusOr<std::vector<Tensor>> got = function_->call(inputs);
-      if (!got.ok()) return got.status();
-      absl::StatusOr<std::vector<Tensor>> want = ir::Interpret(reference_->graph(), inputs);
-      if (!want.ok()) return want.status();
-      const double error = RelativeError((*got)[0], (*want)[0]);
-      worst_error_ = std::max(worst_error_, error);
-      std::cout << "  length " << length << ": error against the interpreter "
-                << absl::StrCat(error) << "\n"
-                << std::flush;
+      if (absl::Status s = CheckAt({length}); !s.ok()) return s;
     }
+    return CheckAt({std::begin(kCheckedBatch), std::end(kCheckedBatch)});
+  }
+
+  // The padding is compared as well.
+  absl::Status CheckAt(const std::vector<int64_t>& lengths) {
+    const std::vector<Tensor> inputs = MakeInputs(lengths, 11);
+    absl::StatusOr<std::vector<Tensor>> got = function_->call(inputs);
+    if (!got.ok()) return got.status();
+    absl::StatusOr<std::vector<Tensor>> want = ir::Interpret(reference_->graph(), inputs);
+    if (!want.ok()) return want.status();
+    const double error = ir::RelativeError((*got)[0], (*want)[0]);
+    worst_error_ = std::max(worst_error_, error);
+    std::cout << "  " << (lengths.size() == 1 ? "length " : "a batch of lengths ")
+              << absl::StrJoin(lengths, ", ") << ": error against the interpreter "
+              << absl::StrCat(error) << "\n"
+              << std::flush;
     return absl::OkStatus();
   }
 
@@ -187,7 +189,7 @@ class Job {
     return function_->versions().back().kernels - shorter->versions().back().kernels;
   }
 
-  absl::Status Report() {
+  absl::StatusOr<bool> Report() {
     function_->wait_for_versions();
     const EngineCounters counters = engine_.counters();
     absl::StatusOr<int> per_layer = KernelsPerLayer();
@@ -201,6 +203,7 @@ class Job {
     const double ratio99 = Percentile(one_.ratios, 99);
     std::cout << "\n"
               << Table(versions) << "\n"
+              << Table(KernelRows(infos)) << "\n"
               << Table({{"", "p50 ms", "p99 ms", "max ms"},
                         {"first call at a length", Ms(one_.first_ms, 50), Ms(one_.first_ms, 99),
                          Ms(one_.first_ms, 100)},
@@ -222,16 +225,22 @@ class Job {
     absl::Status drawn = WriteChart(chart, one_.sizes);
     if (!drawn.ok()) return drawn;
     std::cout << "\nchart of latency over length: " << chart << "\n";
-    std::cout << "{\"requests\": " << lengths_.size()
-              << ", \"distinct_sizes\": " << one_.sizes.size() << ", \"versions\": " << infos.size()
-              << ", \"compiles_in_calls\": " << counters.compiles_in_calls
-              << ", \"max_relative_error\": " << worst_error_
-              << ", \"tokens_per_s\": " << Fixed(one_.tokens / one_.seconds, 1)
-              << ", \"kernels_per_layer\": " << *per_layer
-              << ", \"predicted_bytes\": " << predicted_bytes_
-              << ", \"measured_bytes\": " << measured_bytes_
-              << ", \"first_over_warm_p99\": " << Fixed(ratio99, 3) << "}" << std::endl;
-    return absl::OkStatus();
+    const ServeResult result{
+        .requests = lengths_.size(),
+        .distinct_sizes = one_.sizes.size(),
+        .versions = infos.size(),
+        .compiles_in_calls = counters.compiles_in_calls,
+        .max_relative_error = worst_error_,
+        .tokens_per_s = one_.tokens / one_.seconds,
+        .kernels_per_layer = *per_layer,
+        .predicted_bytes = predicted_bytes_,
+        .measured_bytes = measured_bytes_,
+        .first_over_warm_p99 = ratio99,
+    };
+    const std::vector<std::string> broken = BrokenPromises(result, absl::GetFlag(FLAGS_most_error));
+    for (const std::string& promise : broken) std::cerr << "serve: " << promise << "\n";
+    std::cout << Json(result) << std::endl;
+    return broken.empty();
   }
 
   static std::string Ms(const std::vector<double>& values, double p) {
@@ -256,9 +265,8 @@ int main(int argc, char** argv) {
   absl::ParseCommandLine(argc, argv);
   const absl::StatusOr<std::vector<int64_t>> lengths =
       lathe::examples::ReadLengths(absl::GetFlag(FLAGS_trace), absl::GetFlag(FLAGS_requests));
-  absl::Status status = lengths.status();
-  if (lengths.ok()) status = lathe::examples::Job(*lengths).Run();
-  if (status.ok()) return 0;
-  std::cerr << "serve: " << status.ToString() << "\n";
-  return 1;
+  const absl::StatusOr<bool> kept =
+      lengths.ok() ? lathe::examples::Job(*lengths).Run() : absl::StatusOr<bool>(lengths.status());
+  if (!kept.ok()) std::cerr << "serve: " << kept.status().ToString() << "\n";
+  return kept.ok() && *kept ? 0 : 1;
 }

@@ -56,6 +56,58 @@ std::string Table(const std::vector<std::vector<std::string>>& rows) {
   return text;
 }
 
+std::vector<std::vector<std::string>> KernelRows(std::vector<Function::VersionInfo> versions) {
+  std::stable_sort(versions.begin(), versions.end(),
+                   [](const auto& a, const auto& b) { return a.ready_seconds < b.ready_seconds; });
+  struct Code {
+    std::string label;
+    const Function::VersionInfo* version;  // the first that has it
+    int uses = 0;                          // of that version
+  };
+  std::vector<Code> codes;
+  std::map<std::string, size_t> numbers;  // by key
+  for (const Function::VersionInfo& v : versions)
+    for (size_t i = 0; i < v.kernel_keys.size(); ++i) {
+      const auto [at, added] = numbers.emplace(v.kernel_keys[i], codes.size());
+      if (added) codes.push_back({v.kernel_labels[i], &v});
+      codes[at->second].uses += codes[at->second].version == &v;
+    }
+  std::vector<std::vector<std::string>> rows{
+      {"kernel", "uses", "first version", "ready at s", "why"}};
+  for (const Code& c : codes)
+    rows.push_back({c.label, absl::StrCat(c.uses), c.version->name,
+                    Fixed(c.version->ready_seconds, 2), c.version->why});
+  return rows;
+}
+
+std::string Json(const ServeResult& r) {
+  const std::string error =
+      std::isfinite(r.max_relative_error) ? absl::StrCat(r.max_relative_error) : "null";
+  return absl::StrCat(
+      "{\"requests\": ", r.requests, ", \"distinct_sizes\": ", r.distinct_sizes,
+      ", \"versions\": ", r.versions, ", \"compiles_in_calls\": ", r.compiles_in_calls,
+      ", \"max_relative_error\": ", error, ", \"tokens_per_s\": ", Fixed(r.tokens_per_s, 1),
+      ", \"kernels_per_layer\": ", r.kernels_per_layer,
+      ", \"predicted_bytes\": ", r.predicted_bytes, ", \"measured_bytes\": ", r.measured_bytes,
+      ", \"first_over_warm_p99\": ", Fixed(r.first_over_warm_p99, 3), "}");
+}
+
+std::vector<std::string> BrokenPromises(const ServeResult& r, double most_error) {
+  constexpr int kMostKernels = 7;
+  std::vector<std::string> broken;
+  if (r.compiles_in_calls != 0)
+    broken.push_back(absl::StrCat(r.compiles_in_calls, " compiles inside calls, wanted 0"));
+  if (!(r.max_relative_error <= most_error))
+    broken.push_back(
+        absl::StrCat("a relative error of ", r.max_relative_error, ", wanted <= ", most_error));
+  if (r.predicted_bytes != r.measured_bytes)
+    broken.push_back(absl::StrCat(r.measured_bytes, " bytes, predicted were ", r.predicted_bytes));
+  if (r.kernels_per_layer > kMostKernels)
+    broken.push_back(
+        absl::StrCat(r.kernels_per_layer, " kernels a layer, wanted <= ", kMostKernels));
+  return broken;
+}
+
 absl::Status WriteChart(const std::string& path, const std::map<int64_t, SizeLatency>& sizes) {
   constexpr double kWidth = 720, kHeight = 400, kLeft = 60, kBottom = 40, kTop = 30;
   if (sizes.empty()) return absl::InvalidArgumentError("no sizes to draw");
