@@ -17,16 +17,17 @@ struct SuiteOptions {
 
 // The encoder over a trace of lengths: novel lengths, then warm passes; tokens/s.
 absl::Status TraceRun(const SuiteOptions& options);
-// 40 sizes that the process has not called, in 5 processes: the best first call over the median
-// warm call of each size.
+// 40 sizes that the process has not called, in 5 processes, after a prepare that names no size: the
+// best first call, the growth of its arena included, over the median warm call of each size.
 absl::Status FirstCall(const SuiteOptions& options);
 // One process of it: "size first warm" lines, seconds.
 absl::Status FirstCallChild(const SuiteOptions& options);
 // Products with their weights in cache, one core, in percent of the FMA peak that is measured
-// beside them.
+// beside them; the median turn of each size.
 absl::Status Gemm(const SuiteOptions& options);
-// Each range version against the generic one, alternating, with the spread of generic against
-// itself.
+// The range version against the generic one where it serves, and the generic one against versions
+// for exact sizes elsewhere, alternating, with the spread of generic against itself. Fails if the
+// generic version is below 0.9 of the best elsewhere.
 absl::Status Versions(const SuiteOptions& options);
 // ns of call_into over programs of 1, 8 and 64 kernels, sizes alternating: intercept and slope.
 absl::Status CallOverhead(const SuiteOptions& options);
