@@ -14,6 +14,13 @@ namespace {
 // size may give none.
 constexpr size_t kObservedPerVersion = 4;
 
+// Nothing but the guard sets the versions apart: each kernel of one is the other's.
+bool SameKernels(const Version& a, const Version& b) {
+  return std::equal(
+      a.groups.begin(), a.groups.end(), b.groups.begin(), b.groups.end(),
+      [](const GroupReport& x, const GroupReport& y) { return x.kernel_key == y.kernel_key; });
+}
+
 }  // namespace
 
 absl::StatusOr<std::shared_ptr<FunctionState>> FunctionState::Make(
@@ -56,6 +63,18 @@ absl::StatusOr<std::shared_ptr<FunctionState>> FunctionState::Make(
 FunctionState::~FunctionState() { engine_->background.Cancel(this); }
 
 absl::Status FunctionState::Prepare(absl::Span<const Sizes> sizes) {
+  LATHE_RETURN_IF_ERROR(PrepareVersions(sizes));
+  if (sizes.empty()) return absl::OkStatus();
+  std::unique_ptr<ContextState> context = TakeContext();
+  absl::Status status;
+  for (const Sizes& s : sizes) {
+    if (status.ok()) status = Reserve(*context, s);
+  }
+  ReturnContext(std::move(context));
+  return status;
+}
+
+absl::Status FunctionState::PrepareVersions(absl::Span<const Sizes> sizes) {
   std::vector<std::vector<int64_t>> named;
   for (const Sizes& s : sizes) {
     LATHE_ASSIGN_OR_RETURN(named.emplace_back(), SymbolValues(s));
@@ -102,6 +121,10 @@ void FunctionState::BuildInBackground(const VersionRequest& request) {
   if (!version.ok()) return NoteFailure(what, version.status());
   engine_->versions_built.fetch_add(1);
   std::vector<std::shared_ptr<const Version>> versions = before->table->versions();
+  if (SameKernels(**version, *versions.back())) {
+    return NoteFailure(
+        what, absl::AlreadyExistsError("its kernels are all those of the generic version"));
+  }
   versions.push_back(*std::move(version));
   if (absl::Status s = Publish(std::move(versions)); !s.ok()) return NoteFailure(what, s);
   engine_->versions_swapped.fetch_add(1);

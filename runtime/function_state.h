@@ -34,8 +34,11 @@ class FunctionState {
   ~FunctionState();  // drops builds that wait, waits for the one under way
 
   // Builds the generic version if there is none, and posts the others to the background thread.
-  // With sizes, also waits until their versions exist.
+  // With sizes, also waits until their versions exist, and leaves a context in the pool of `Call`
+  // whose arena serves them all, its pages touched.
   absl::Status Prepare(absl::Span<const Sizes> sizes);
+  // The same without the context.
+  absl::Status PrepareVersions(absl::Span<const Sizes> sizes);
   void WaitForVersions();
   absl::Status CallInto(absl::Span<const Tensor> inputs, absl::Span<const Tensor> outputs,
                         ContextState& context);

@@ -147,7 +147,7 @@ absl::Status StagedState::Prepare(absl::Span<const Sizes> sizes) {
       }
       if (complete && f->SymbolValues(own).ok()) of_stage.push_back(std::move(own));
     }
-    LATHE_RETURN_IF_ERROR(f->Prepare(of_stage));
+    LATHE_RETURN_IF_ERROR(f->PrepareVersions(of_stage));
   }
   return absl::OkStatus();
 }

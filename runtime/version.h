@@ -19,12 +19,12 @@ namespace lathe::rt {
 
 // What one fused group became, for people: `explain`, `:why`, `:kernels`.
 struct GroupReport {
-  std::string label;                 // "matmul %12 + add + gelu"
+  std::string label;                 // "matmul + add + gelu -> %12"
   std::string kind;                  // "gemm", "row", "pointwise", "attention", ...
   std::string family;                // stable name of the fused group over versions
   std::string kernel_key;            // artefact key
-  std::string schedule;              // "mr=12 nr=32 kc=384", as data text
-  std::vector<std::string> answers;  // "batch*seq <= 4: assumed by the guard", ...
+  std::string schedule;              // for people: "strips of 4 panels, 32 wide"
+  std::vector<std::string> answers;  // "batch*seq <= 4: proved" or ": not known"
   std::string kernel_text;           // canonical Kernel IR
   int divisions = 0;                 // that addresses and bounds need, in all
   int inner_divisions = 0;           // in innermost loops, those of registers included

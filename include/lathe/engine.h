@@ -34,7 +34,7 @@ using Sizes = std::map<std::string, int64_t>;
 
 // Which versions may exist beside the generic one, which always serves meanwhile.
 enum class Strategy {
-  kAuto,          // ranges that the cost model finds worth it
+  kAuto,          // ranges of sizes for which products have a schedule of their own
   kFullDynamic,   // none
   kBatchDynamic,  // the first symbol open, the others fixed as seen
   kSeqDynamic,    // the second symbol (or `open_symbol`) open, the others fixed as seen
@@ -62,7 +62,6 @@ struct CompileOptions {
 struct EngineCounters {
   int64_t compiles = 0;           // kernels compiled by ORC
   int64_t compiles_in_calls = 0;  // of these, on a thread inside a call: 0 after prepare
-  int64_t nvrtc_compiles = 0;
   int64_t live_bytes = 0, peak_bytes = 0;  // arenas and outputs made by the engine
   int64_t arena_growths = 0;               // calls that had to grow their arena
   int64_t packed_input_bytes = 0;          // copied because an input was strided
@@ -109,8 +108,9 @@ class Function {
   absl::Status reserve(Context& context, const Sizes& sizes) const;
 
   // Blocks until the generic version is compiled and weights are packed; with sizes, also until the
-  // best versions for them exist. `engine.compile` returns before code exists; the first call or
-  // prepare builds it, and only prepare may wait for a compiler: a call before it fails.
+  // best versions for them exist and the pool of `call` has an arena that serves them, its pages
+  // touched (of a program in stages, the first call makes it). `engine.compile` returns before code
+  // exists; only prepare builds it, and a call before it fails.
   absl::Status prepare(absl::Span<const Sizes> sizes = {}) const;
   // Blocks until the background thread has nothing more to do for this function.
   void wait_for_versions() const;

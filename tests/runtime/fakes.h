@@ -91,6 +91,7 @@ struct Chain {
   std::string name = "generic", guard;  // guard: claims as text
   int order = 0;
   int64_t work = 0;  // estimated ns of each kernel
+  std::string key;   // of each kernel's code; empty: name and guard
 };
 
 // x -> kernel -> kernel -> ... -> y over arena values that take turns, for a graph whose first
@@ -140,7 +141,7 @@ inline std::shared_ptr<const Version> MakeVersion(const ir::Graph& graph, const 
     version->groups.push_back({"kernel " + std::to_string(i),
                                "pointwise",
                                "family " + std::to_string(i),
-                               "key",
+                               chain.key.empty() ? chain.name + chain.guard : chain.key,
                                "unroll=1",
                                {"n >= 0: declared"},
                                ""});

@@ -63,6 +63,37 @@ TEST(Prepare, WithSizesWaitsForTheirVersions) {
   EXPECT_THAT(made.function.prepare({Sizes{{"q", 4}}}).ToString(), HasSubstr("no size named q"));
 }
 
+TEST(Prepare, WithSizesTheFirstCallsGrowNothing) {
+  EngineOptions options = OneThread();
+  options.max_arena_bytes = 1 << 20;
+  const Made made = MakeFunction(OneInput(), {.kernels = {AddOne, AddOne, AddOne}}, {}, options);
+  const auto growths = [&](int64_t n) {
+    EXPECT_TRUE(made.function.call({Rows(n)}).ok()) << n;
+    return made.engine->Counters().arena_growths;
+  };
+  ASSERT_TRUE(made.function.prepare({Sizes{{"n", 100}}, Sizes{{"n", 7}}}).ok());
+  EXPECT_EQ(growths(100), 0);
+  EXPECT_EQ(growths(7), 0);
+  EXPECT_EQ(growths(200), 1);
+  EXPECT_THAT(made.function.prepare({Sizes{{"n", 100'000}}}).ToString(),
+              HasSubstr("more than max_arena_bytes"));
+  EXPECT_EQ(growths(200), 1) << "the context is back in the pool";
+}
+
+TEST(Prepare, AVersionWithoutAKernelOfItsOwnTakesNoPlace) {
+  Chain generic, same = Guarded("n <= 8", 2), other = Guarded("n <= 16", 1);
+  generic.key = same.key = "same";
+  CompileOptions two;
+  two.max_versions = 2;
+  const Made made = MakeFunction(OneInput(), generic, {same, other}, OneThread(), two);
+  ASSERT_TRUE(made.function.prepare().ok());
+  made.function.wait_for_versions();
+  ASSERT_EQ(made.function.versions().size(), 2u);
+  EXPECT_EQ(made.function.versions()[0].name, "n <= 16");
+  EXPECT_THAT(*made.function.explain({{"n", 3}}),
+              HasSubstr("not built: n <= 8: its kernels are all those of the generic version"));
+}
+
 TEST(Prepare, OptionsLimitTheVersions) {
   const std::vector<Chain> others = {Guarded("n <= 8", 4), Guarded("n <= 16", 3),
                                      Guarded("n <= 32", 2)};
