@@ -74,6 +74,7 @@ absl::StatusOr<std::shared_ptr<rt::StagedState>> CompileStaged(
   LATHE_ASSIGN_OR_RETURN(ir::Graph entry, ir::EntryGraph(*program));
   auto entry_graph = std::make_shared<ir::Graph>(std::move(entry));
   const std::vector<std::shared_ptr<ir::Graph>> graphs = ir::GraphsOf(*program);
+  LATHE_RETURN_IF_ERROR(CheckOpenSymbol(entry, options));
   struct Empty {
     const ir::Stage* loop;
     std::shared_ptr<ir::Graph> graph;

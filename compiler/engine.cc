@@ -44,6 +44,7 @@ absl::StatusOr<Function> Engine::compile(absl::StatusOr<Program> program, Compil
     return Function(nullptr, *std::move(staged));
   }
   std::shared_ptr<ir::Graph> graph(program->release());
+  if (absl::Status s = compiler::CheckOpenSymbol(*graph, options); !s.ok()) return s;
   if (absl::Status s = compiler::Optimise(*graph, options); !s.ok()) return s;
   auto function = compiler::MakeFunction(state_, std::move(graph), options);
   if (!function.ok()) return function.status();

@@ -12,6 +12,18 @@
 #include "compiler/plan/host_builder.h"
 
 namespace lathe::compiler {
+namespace {
+
+// Symbols that inputs show, in the order in which they were declared.
+std::vector<dim::SymbolId> ShownSymbols(const ir::Graph& graph) {
+  std::set<dim::SymbolId> shown;
+  for (ir::ValueId v : graph.inputs)
+    for (Dim d : graph.type(v).shape)
+      for (dim::SymbolId s : dim::FreeSymbols(d)) shown.insert(s);
+  return {shown.begin(), shown.end()};
+}
+
+}  // namespace
 
 absl::StatusOr<std::shared_ptr<CompilerBackend>> CompilerBackend::Create(
     const EngineOptions& options) {
@@ -33,6 +45,21 @@ void CompilerBackend::AddCounters(EngineCounters* c) const {
   const llvm_target::CompileCounters counters = llvm_->counters();
   c->compiles += counters.modules;
   c->compiles_in_calls += counters.in_calls;
+}
+
+absl::Status CheckOpenSymbol(const ir::Graph& graph, const CompileOptions& options) {
+  if (options.open_symbol.empty()) return absl::OkStatus();
+  const std::string found =
+      absl::StrCat("CompileOptions::open_symbol is \"", options.open_symbol, "\"; ");
+  if (options.strategy != Strategy::kSeqDynamic)
+    return absl::InvalidArgumentError(
+        absl::StrCat(found, "only Strategy::kSeqDynamic leaves a named symbol open"));
+  std::vector<std::string> names;
+  for (dim::SymbolId s : ShownSymbols(graph)) names.push_back(graph.dims()->SymbolName(s));
+  if (std::find(names.begin(), names.end(), options.open_symbol) != names.end())
+    return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      found, "the inputs have ", names.empty() ? "no symbols" : absl::StrJoin(names, ", ")));
 }
 
 Specializer::Specializer(std::weak_ptr<rt::EngineState> engine,
@@ -137,16 +164,11 @@ bool Specializer::ObservesSizes() const {
 }
 
 std::vector<rt::VersionRequest> Specializer::ProposeFor(absl::Span<const int64_t> symbols) {
-  // Symbols that inputs show, in the order in which they were declared.
-  std::set<dim::SymbolId> shown;
-  for (ir::ValueId v : graph_->inputs)
-    for (Dim d : graph_->type(v).shape)
-      for (dim::SymbolId s : dim::FreeSymbols(d)) shown.insert(s);
-  const std::vector<dim::SymbolId> order(shown.begin(), shown.end());
+  const std::vector<dim::SymbolId> order = ShownSymbols(*graph_);
   size_t open = order.size();  // which one stays open; none by default
   if (options_.strategy == Strategy::kBatchDynamic) open = 0;
   if (options_.strategy == Strategy::kSeqDynamic) {
-    open = 1;
+    if (options_.open_symbol.empty()) open = 1;
     for (size_t i = 0; i < order.size(); ++i)
       if (graph_->dims()->SymbolName(order[i]) == options_.open_symbol) open = i;
   }

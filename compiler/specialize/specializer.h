@@ -37,6 +37,10 @@ class CompilerBackend : public rt::CompilerState {
   ScheduleTarget target_;
 };
 
+// InvalidArgument, with the symbols that inputs show, if options.open_symbol is none of them, or if
+// the strategy leaves no named symbol open.
+absl::Status CheckOpenSymbol(const ir::Graph& graph, const CompileOptions& options);
+
 class Specializer : public rt::VersionBuilder {
  public:
   // `graph` is optimised and holds primitives only.

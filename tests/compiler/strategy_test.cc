@@ -1,4 +1,5 @@
 // Strategies: which versions come to exist, and that all of them give the bits of the generic one.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "ir/compare.h"
@@ -14,12 +15,16 @@ Tensor Ramp(int64_t rows, int64_t columns) {
   return t;
 }
 
+// A wide product, which has a schedule for few rows, and sums over each open axis, so that a fixed
+// one changes a kernel.
 absl::StatusOr<Program> TraceSoftmax() {
   Trace t("f");
   const Dim batch = t.dim("batch", "0..64"), seq = t.dim("seq", "0..64");
-  Tensor w(f32, {8, 5});
-  for (int i = 0; i < 40; ++i) w.data<float>()[i] = 0.125f * static_cast<float>(i % 7);
-  return t.finish({softmax(matmul(t.input("x", f32, {batch, seq, 8}), t.constant(w)), -1)}, {"y"});
+  Tensor w(f32, {8, 256});
+  for (int i = 0; i < 2048; ++i) w.data<float>()[i] = 0.125f * static_cast<float>(i % 7);
+  const Value x = t.input("x", f32, {batch, seq, 8});
+  return t.finish({softmax(matmul(x, t.constant(w)), -1), sum(x, {0}), sum(x, {1})},
+                  {"y", "over_batch", "over_seq"});
 }
 
 TEST(EngineOptionsTest, NumbersOfThreadsBelowZeroAndUnknownProcessorsAreRefused) {
@@ -28,6 +33,20 @@ TEST(EngineOptionsTest, NumbersOfThreadsBelowZeroAndUnknownProcessorsAreRefused)
     EXPECT_EQ(engine.compile(TraceSoftmax()).status().code(), absl::StatusCode::kInvalidArgument);
     EXPECT_EQ(engine.counters().compiles, 0);
   }
+}
+
+TEST(CompileOptionsTest, AnOpenSymbolThatIsNotThereIsRefused) {
+  using testing::HasSubstr;
+  Engine engine({.threads = 1});
+  const auto compiled = [&](Strategy strategy, const std::string& symbol) {
+    return engine.compile(TraceSoftmax(), {.strategy = strategy, .open_symbol = symbol}).status();
+  };
+  EXPECT_TRUE(compiled(Strategy::kSeqDynamic, "batch").ok());
+  const absl::Status unknown = compiled(Strategy::kSeqDynamic, "length");
+  EXPECT_EQ(unknown.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(unknown.message()), HasSubstr("\"length\"; the inputs have batch, seq"));
+  EXPECT_THAT(std::string(compiled(Strategy::kBatchDynamic, "seq").message()),
+              HasSubstr("only Strategy::kSeqDynamic"));
 }
 
 class StrategyTest : public testing::TestWithParam<std::pair<Strategy, int>> {};
@@ -48,8 +67,10 @@ TEST_P(StrategyTest, VersionsAreMadeForSizesThatWereSeenAndAgreeWithTheGenericOn
     const absl::StatusOr<std::vector<Tensor>> generic = f->call({x});
     ASSERT_TRUE(best.ok()) << best.status();
     ASSERT_TRUE(generic.ok()) << generic.status();
-    const absl::Status same = ir::SameBits((*best)[0], (*generic)[0]);
-    EXPECT_TRUE(same.ok()) << batch << " x " << seq << ": " << same;
+    for (size_t i = 0; i < 3; ++i) {
+      const absl::Status same = ir::SameBits((*best)[i], (*generic)[i]);
+      EXPECT_TRUE(same.ok()) << batch << " x " << seq << ": " << same;
+    }
   }
   EXPECT_EQ(engine.counters().compiles_in_calls, 0);
 }
