@@ -53,7 +53,7 @@ struct EngineOptions {
 
 struct CompileOptions {
   Strategy strategy = Strategy::kAuto;
-  std::string open_symbol;  // kSeqDynamic
+  std::string open_symbol;  // with kSeqDynamic alone: a symbol that inputs show
   std::vector<std::string> skip_passes;
   int max_versions = 6;
 };
