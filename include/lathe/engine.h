@@ -60,8 +60,8 @@ struct CompileOptions {
 
 // What the engine's allocator and compilers counted.
 struct EngineCounters {
-  int64_t compiles = 0;           // kernels compiled by ORC
-  int64_t compiles_in_calls = 0;  // of these, on a thread inside a call: 0 after prepare
+  int64_t compiles = 0;                    // kernels compiled by ORC
+  int64_t compiles_in_calls = 0;           // of these, on a thread inside a call: 0 after prepare
   int64_t live_bytes = 0, peak_bytes = 0;  // arenas and outputs made by the engine
   int64_t arena_growths = 0;               // calls that had to grow their arena
   int64_t packed_input_bytes = 0;          // copied because an input was strided
