@@ -26,7 +26,6 @@ LATHE_FN float lathe_add(float a, float b) { return __fadd_rn(a, b); }
 LATHE_FN float lathe_sub(float a, float b) { return __fsub_rn(a, b); }
 LATHE_FN float lathe_mul(float a, float b) { return __fmul_rn(a, b); }
 LATHE_FN float lathe_div(float a, float b) { return __fdiv_rn(a, b); }
-LATHE_FN float lathe_rem(float a, float b) { return fmodf(a, b); }
 LATHE_FN float lathe_sqrt(float a) { return __fsqrt_rn(a); }
 LATHE_FN float lathe_floor(float a) { return floorf(a); }
 LATHE_FN float lathe_round(float a) { return rintf(a); }
@@ -36,7 +35,6 @@ LATHE_FN double lathe_add(double a, double b) { return __dadd_rn(a, b); }
 LATHE_FN double lathe_sub(double a, double b) { return __dsub_rn(a, b); }
 LATHE_FN double lathe_mul(double a, double b) { return __dmul_rn(a, b); }
 LATHE_FN double lathe_div(double a, double b) { return __ddiv_rn(a, b); }
-LATHE_FN double lathe_rem(double a, double b) { return fmod(a, b); }
 LATHE_FN double lathe_sqrt(double a) { return __dsqrt_rn(a); }
 LATHE_FN double lathe_floor(double a) { return floor(a); }
 LATHE_FN double lathe_round(double a) { return rint(a); }

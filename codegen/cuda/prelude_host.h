@@ -101,7 +101,6 @@ LATHE_FN float lathe_add(float a, float b) { return a + b; }
 LATHE_FN float lathe_sub(float a, float b) { return a - b; }
 LATHE_FN float lathe_mul(float a, float b) { return a * b; }
 LATHE_FN float lathe_div(float a, float b) { return a / b; }
-LATHE_FN float lathe_rem(float a, float b) { return __builtin_fmodf(a, b); }
 LATHE_FN float lathe_sqrt(float a) { return __builtin_sqrtf(a); }
 LATHE_FN float lathe_floor(float a) { return __builtin_floorf(a); }
 LATHE_FN float lathe_round(float a) { return __builtin_nearbyintf(a); }
@@ -111,7 +110,6 @@ LATHE_FN double lathe_add(double a, double b) { return a + b; }
 LATHE_FN double lathe_sub(double a, double b) { return a - b; }
 LATHE_FN double lathe_mul(double a, double b) { return a * b; }
 LATHE_FN double lathe_div(double a, double b) { return a / b; }
-LATHE_FN double lathe_rem(double a, double b) { return __builtin_fmod(a, b); }
 LATHE_FN double lathe_sqrt(double a) { return __builtin_sqrt(a); }
 LATHE_FN double lathe_floor(double a) { return __builtin_floor(a); }
 LATHE_FN double lathe_round(double a) { return __builtin_nearbyint(a); }

@@ -139,10 +139,6 @@ LATHE_FN T lathe_floordiv(T a, T b) {
 template <class T>
 LATHE_FN T lathe_mod(T a, T b) {
   const T r = lathe_rem(a, b);
-  if constexpr (lathe_type<T>::is_float) {
-    constexpr lathe_u<T> sign = lathe_type<T>::sign;
-    if (r == 0) return lathe_of_bits(a, (lathe_bits(r) & ~sign) | (lathe_bits(b) & sign));
-  }
   return r != 0 && (r < 0) != (b < 0) ? lathe_add(r, b) : r;
 }
 template <class T>

@@ -63,9 +63,9 @@ enum class KOp : uint8_t {
   kSub,
   kMul,
   kDiv,  // ints: wrap; div truncates, x/0 = 0, min/-1 = min
-  kRem,
+  kRem,  // ints; x%0 = 0
   kFloorDiv,
-  kMod,  // ints: x%0 = 0; floats: C fmod, floor(a/b), sign of divisor
+  kMod,  // ints; sign of divisor, x%0 = 0
   kMin,
   kMax,  // floats: propagate NaN, -0 < +0
   kAnd,

@@ -129,12 +129,8 @@ bool ApplyArithmetic(KOp op, const LaneArgs& a) {
       return Map2<T>(a, [](T x, T y) { return scalar::Mul(x, y); });
     case KOp::kDiv:
       return Map2<T>(a, [](T x, T y) { return scalar::Div(x, y); });
-    case KOp::kRem:
-      return Map2<T>(a, [](T x, T y) { return scalar::Rem(x, y); });
     case KOp::kFloorDiv:
       return Map2<T>(a, [](T x, T y) { return scalar::FloorDiv(x, y); });
-    case KOp::kMod:
-      return Map2<T>(a, [](T x, T y) { return scalar::Mod(x, y); });
     default:
       return false;
   }
@@ -176,6 +172,10 @@ void Dot4(const LaneArgs& a) {
 template <typename T>
 bool ApplyInt(KOp op, const LaneArgs& a) {
   switch (op) {
+    case KOp::kRem:
+      return Map2<T>(a, [](T x, T y) { return scalar::Rem(x, y); });
+    case KOp::kMod:
+      return Map2<T>(a, [](T x, T y) { return scalar::Mod(x, y); });
     case KOp::kNot:
       return Map1<T>(a, [](T x) { return static_cast<T>(~x); });
     case KOp::kShl:

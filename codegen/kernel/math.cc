@@ -48,6 +48,7 @@ Reg EmitElementwise(KernelBuilder& b, ir::Op op, const std::vector<Reg>& operand
   const Reg x = operands[0];
   const Reg y = operands.size() > 1 ? operands[1] : kNoReg;
   const math::Val v{&b, x};
+  const bool is_float = IsFloat(b.type(x).dtype);
   switch (op) {
     case ir::Op::k_neg:
       return b.Un(KOp::kNeg, x);
@@ -129,13 +130,13 @@ Reg EmitElementwise(KernelBuilder& b, ir::Op op, const std::vector<Reg>& operand
     case ir::Op::k_div:
       return b.Bin(KOp::kDiv, x, y);
     case ir::Op::k_rem:
-      return b.Bin(KOp::kRem, x, y);
+      return is_float ? math::Rem(v, {&b, y}).r : b.Bin(KOp::kRem, x, y);
     case ir::Op::k_floordiv:
       return b.Bin(KOp::kFloorDiv, x, y);
     case ir::Op::k_mod:
-      return b.Bin(KOp::kMod, x, y);
+      return is_float ? math::Mod(v, {&b, y}).r : b.Bin(KOp::kMod, x, y);
     case ir::Op::k_pow:
-      return (IsFloat(b.type(x).dtype) ? math::Pow(v, {&b, y}) : math::IntegerPow(v, {&b, y})).r;
+      return (is_float ? math::Pow(v, {&b, y}) : math::IntegerPow(v, {&b, y})).r;
     case ir::Op::k_atan2:
       return math::Atan2(v, {&b, y}).r;
     case ir::Op::k_maximum:

@@ -111,6 +111,8 @@ Val Asin(Val x);
 Val Acos(Val x);
 Val Atan(Val x);
 Val Atan2(Val y, Val x);
+Val Rem(Val x, Val y);         // floats
+Val Mod(Val x, Val y);         // floats
 Val Pow(Val x, Val y);         // floats
 Val IntegerPow(Val x, Val y);  // integers
 

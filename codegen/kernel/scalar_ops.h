@@ -105,11 +105,7 @@ T Div(T a, T b) {
 
 template <typename T>
 T Rem(T a, T b) {
-  if constexpr (kIsFloat<T>) {
-    return std::fmod(a, b);
-  } else {
-    return b == 0 || IsMinusOne(b) ? T{0} : static_cast<T>(a % b);
-  }
+  return b == 0 || IsMinusOne(b) ? T{0} : static_cast<T>(a % b);
 }
 
 template <typename T>
@@ -122,13 +118,10 @@ T FloorDiv(T a, T b) {
   }
 }
 
-// The remainder with the divisor's sign; a zero of floats has it too.
+// The remainder with the divisor's sign.
 template <typename T>
 T Mod(T a, T b) {
   const T r = Rem(a, b);
-  if constexpr (kIsFloat<T>) {
-    if (r == 0) return std::copysign(r, b);
-  }
   return r != 0 && (r < 0) != (b < 0) ? Add(r, b) : r;
 }
 

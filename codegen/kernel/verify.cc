@@ -55,7 +55,7 @@ bool HasType(KOp op, DType t) {
   if (op == KOp::kSar) return IsSigned(t);
   if (Between(op, KOp::kSqrt, KOp::kRound) || op == KOp::kFma) return IsFloat(t);
   if (op == KOp::kDot4) return t == DType::kI32;
-  if (Between(op, KOp::kShl, KOp::kSar)) return IsInt(t);
+  if (Between(op, KOp::kShl, KOp::kSar) || op == KOp::kRem || op == KOp::kMod) return IsInt(t);
   if (op == KOp::kNot || Between(op, KOp::kAnd, KOp::kXor)) return !IsFloat(t);
   const bool arithmetic = op == KOp::kNeg || op == KOp::kAbs || op == KOp::kReduceAdd ||
                           op == KOp::kReduceMul || Between(op, KOp::kAdd, KOp::kMod);

@@ -39,20 +39,15 @@ T RoundEven(T x) {
   return std::nearbyint(x);
 }
 
-// What emitted code may call: the C remainder (LLVM's `frem`) everywhere, the others on processors
-// that have no instruction for them.
+// What emitted code calls on processors that have no instruction for it; nothing on others.
 Symbols LibraryFunctions() {
   using F1 = float (*)(float);
   using D1 = double (*)(double);
   const auto f1 = [](F1 f) { return reinterpret_cast<void*>(f); };
   const auto d1 = [](D1 f) { return reinterpret_cast<void*>(f); };
-  const auto f2 = [](float (*f)(float, float)) { return reinterpret_cast<void*>(f); };
-  const auto d2 = [](double (*f)(double, double)) { return reinterpret_cast<void*>(f); };
   const auto f3 = [](float (*f)(float, float, float)) { return reinterpret_cast<void*>(f); };
   const auto d3 = [](double (*f)(double, double, double)) { return reinterpret_cast<void*>(f); };
-  return {{"fmodf", f2(&::fmodf)},
-          {"fmod", d2(&::fmod)},
-          {"fmaf", f3(&::fmaf)},
+  return {{"fmaf", f3(&::fmaf)},
           {"fma", d3(&::fma)},
           {"floorf", f1(&::floorf)},
           {"floor", d1(&::floor)},

@@ -18,17 +18,6 @@ Value* Intrinsic2(Builder& b, ID id, Value* x, Value* y) {
   return b.CreateBinaryIntrinsic(id, x, y);
 }
 
-// Sign of the divisor: the C remainder, moved by one divisor where the signs differ; a zero takes
-// the divisor's sign.
-Value* EmitFloatMod(Builder& b, Value* x, Value* y) {
-  Value* zero = llvm::ConstantFP::get(x->getType(), 0.0);
-  Value* r = b.CreateFRem(x, y);
-  Value* differs = b.CreateXor(b.CreateFCmpOLT(r, zero), b.CreateFCmpOLT(y, zero));
-  Value* moved = b.CreateSelect(differs, b.CreateFAdd(r, y), r);
-  Value* signed_zero = Intrinsic2(b, llvm::Intrinsic::copysign, zero, y);
-  return b.CreateSelect(b.CreateFCmpOEQ(r, zero), signed_zero, moved);
-}
-
 // The machine's minimum of (x, y) and of (y, x) are one value, except that zeros of different sign
 // and a NaN come out as the second operand. So the bitwise `or` of the two is the minimum that
 // orders -0 below +0 and keeps NaN; for the maximum the sign bit is joined by `and`. Three to six
@@ -64,12 +53,8 @@ Value* EmitFloatBinary(Builder& b, KOp op, Value* x, Value* y) {
       return b.CreateFMul(x, y);
     case KOp::kDiv:
       return b.CreateFDiv(x, y);
-    case KOp::kRem:
-      return b.CreateFRem(x, y);
     case KOp::kFloorDiv:
       return Intrinsic1(b, llvm::Intrinsic::floor, b.CreateFDiv(x, y));
-    case KOp::kMod:
-      return EmitFloatMod(b, x, y);
     case KOp::kMin:
     case KOp::kMax:
       return EmitFloatMinMax(b, op, x, y);

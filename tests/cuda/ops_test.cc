@@ -23,7 +23,7 @@ bool Between(KOp op, KOp first, KOp last) { return op >= first && op <= last; }
 bool HasBinary(KOp op, DType t) {
   if (IsNarrowFloat(t)) return false;
   if (op == KOp::kSar) return IsSigned(t);
-  if (Between(op, KOp::kShl, KOp::kSar)) return IsInt(t);
+  if (Between(op, KOp::kShl, KOp::kSar) || op == KOp::kRem || op == KOp::kMod) return IsInt(t);
   if (Between(op, KOp::kAnd, KOp::kXor)) return !IsFloat(t);
   return t != DType::kBool || !Between(op, KOp::kAdd, KOp::kMod);
 }
@@ -65,7 +65,11 @@ class OpsKernel {
     const Reg less =
         narrow ? b_.Bin(KOp::kLt, b_.Cast(vx, f32), b_.Cast(vy, f32)) : b_.Bin(KOp::kLt, vx, vy);
     Store(b_.Select(less, vy, vz));
-    if (IsFloat(t) && !narrow) Store(b_.Fma(vx, vy, vz));
+    if (IsFloat(t) && !narrow) {
+      Store(b_.Fma(vx, vy, vz));
+      Store(EmitElementwise(b_, ir::Op::k_rem, {vx, vy}));
+      Store(EmitElementwise(b_, ir::Op::k_mod, {vx, vy}));
+    }
     if (t == i32) Store(b_.Dot4(vx, vy, vz));
     if (IsIndex(t)) Store(b_.Lane({t, lanes}));
     for (DType to : kTypes) {

@@ -1,4 +1,5 @@
-// pow and atan2 in the evaluator against MPFR, special values and integers.
+// pow and atan2 in the evaluator against MPFR, rem and mod against C's fmod, special values and
+// integers.
 #include <mpfr.h>
 
 #include <limits>
@@ -134,6 +135,27 @@ TEST(MathBinary, SquaresAreRoundedOnce) {
   const std::vector<float> found = RunBinary(ir::Op::k_pow, x, y);
   for (size_t i = 0; i < x.size(); ++i)
     ASSERT_TRUE(SameBits(f32, scalar::ToBits(found[i]), scalar::ToBits(square[i]))) << x[i];
+}
+
+template <typename T>
+void CheckRem() {
+  std::vector<T> x, y;
+  Pairs(&x, &y);
+  const std::vector<T> rem = RunBinary(ir::Op::k_rem, x, y), mod = RunBinary(ir::Op::k_mod, x, y);
+  for (size_t i = 0; i < x.size(); ++i) {
+    const T r = std::fmod(x[i], y[i]);
+    T m = std::signbit(r) != std::signbit(y[i]) ? r + y[i] : r;
+    if (r == 0) m = std::copysign(T{0}, y[i]);
+    ASSERT_TRUE(SameBits(DTypeOf<T>(), scalar::ToBits(rem[i]), scalar::ToBits(r)))
+        << x[i] << " rem " << y[i] << " is " << rem[i] << ", wanted " << r;
+    ASSERT_TRUE(SameBits(DTypeOf<T>(), scalar::ToBits(mod[i]), scalar::ToBits(m)))
+        << x[i] << " mod " << y[i] << " is " << mod[i] << ", wanted " << m;
+  }
+}
+
+TEST(MathBinary, RemAndModOfFloatsAreExact) {
+  CheckRem<float>();
+  CheckRem<double>();
 }
 
 TEST(MathBinary, PowOfNegativeZeroAndHalfIsZero) {

@@ -82,6 +82,14 @@ TEST(Verify, BitOpsOfFloats) {
   ExpectBroken(s, 2);
 }
 
+TEST(Verify, RemainderOfFloats) {
+  for (KOp op : {KOp::kRem, KOp::kMod}) {
+    Sample s = MakeSample();
+    s.at(2).body[2].op = op;
+    ExpectBroken(s, 2);
+  }
+}
+
 TEST(Verify, MaskOfTheWrongType) {
   Sample s = MakeSample();
   s.at(5).mask = s.at(4).out;

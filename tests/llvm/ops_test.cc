@@ -37,7 +37,7 @@ bool HasType(KOp op, DType t, int lanes) {
   }
   if (Between(op, KOp::kSqrt, KOp::kRound) || op == KOp::kFma) return IsFloat(t);
   if (op == KOp::kDot4) return t == i32;
-  if (Between(op, KOp::kShl, KOp::kSar)) return IsInt(t);
+  if (Between(op, KOp::kShl, KOp::kSar) || op == KOp::kRem || op == KOp::kMod) return IsInt(t);
   if (op == KOp::kNot || Between(op, KOp::kAnd, KOp::kXor)) return !IsFloat(t);
   const bool arithmetic = op == KOp::kNeg || op == KOp::kAbs || Between(op, KOp::kAdd, KOp::kMod);
   return !(arithmetic && t == DType::kBool);
