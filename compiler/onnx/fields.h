@@ -57,7 +57,7 @@ namespace proto {
   F(7, graph, kMessage)            \
   F(8, opset_import, kMessages)    \
   F(14, metadata_props, kMessages) \
-  F(20, training_info, kIgnored) F(25, functions, kMessages) F(26, configuration, kIgnored)
+  F(20, training_info, kMessages) F(25, functions, kMessages) F(26, configuration, kIgnored)
 LATHE_MESSAGE(Model, LATHE_FIELDS)
 #undef LATHE_FIELDS
 

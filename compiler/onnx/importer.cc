@@ -4,18 +4,17 @@
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "compiler/passes/evaluate.h"
-#include "ir/element_dims.h"
-#include "ir/lexer.h"
 #include "ir/status_macros.h"
 
 namespace lathe::onnx {
-
-using ir::ValueId;
-
 namespace {
+
+// Of the standard, as of the Python package onnx 1.22.0. A newer version may mean something else by
+// an operator's name.
+constexpr std::pair<const char*, int64_t> kNewestOpsets[] = {{"", 27}, {"ai.onnx.ml", 5}};
 
 std::string Domain(const std::string& domain) { return domain == "ai.onnx" ? "" : domain; }
 
@@ -24,38 +23,23 @@ std::string OperatorName(const NodeDef& node) {
   return domain.empty() ? node.op_type : absl::StrCat(domain, ".", node.op_type);
 }
 
-// Letters, digits, '_' and '.' of `name`; everything else becomes '_'.
-std::string Word(const std::string& name) {
-  std::string word;
-  for (char c : name) {
-    const bool fits = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-                      c == '_' || c == '.';
-    word.push_back(fits ? c : '_');
-  }
-  if (word.empty() || (word[0] >= '0' && word[0] <= '9') || word[0] == '.') word = "_" + word;
-  if (word == "_" || word == "None") word += "0";
-  if (!ir::IsPlainName(word)) word += "_";  // a word of the text form, or dots that end nothing
-  if (!ir::IsPlainName(word)) std::replace(word.begin(), word.end(), '.', '_');
-  return word;
-}
-
-std::string Unique(std::string word, const std::set<std::string>& taken) {
-  if (!taken.contains(word)) return word;
-  for (int i = 1;; ++i) {
-    const std::string next = absl::StrCat(word, "_", i);
-    if (!taken.contains(next)) return next;
-  }
-}
-
-// The names that a node reads, those of its sub-graphs included, which may be names of the graph
-// around them.
-void CollectReads(const NodeDef& node, std::vector<const std::string*>* reads, int depth) {
+// The names that a node reads of the graph that it is in, or of those around.
+void CollectReads(const NodeDef& node, std::vector<const std::string*>* reads) {
   for (const std::string& name : node.inputs) reads->push_back(&name);
-  if (depth >= ir::kMaxBlockDepth) return;
   for (const Attribute& a : node.attributes) {
     for (const auto& g : a.graphs) {
-      for (const NodeDef& inner : g->nodes) CollectReads(inner, reads, depth + 1);
-      for (const ValueInfo& output : g->outputs) reads->push_back(&output.name);
+      std::vector<const std::string*> inner;
+      absl::flat_hash_set<std::string> own;
+      for (const ValueInfo& input : g->inputs) own.insert(input.name);
+      for (const TensorData& t : g->initializers) own.insert(t.name);
+      for (const auto& [name, sparse] : g->sparse_initializers) own.insert(name);
+      for (const NodeDef& n : g->nodes) {
+        CollectReads(n, &inner);
+        own.insert(n.outputs.begin(), n.outputs.end());
+      }
+      for (const ValueInfo& output : g->outputs) inner.push_back(&output.name);
+      for (const std::string* name : inner)
+        if (!own.contains(*name)) reads->push_back(name);
     }
   }
 }
@@ -84,7 +68,7 @@ std::vector<size_t> Order(const std::vector<NodeDef>& nodes) {
       state[at] = 1;
       stack.push_back({at, true});
       std::vector<const std::string*> reads;
-      CollectReads(nodes[at], &reads, 0);
+      CollectReads(nodes[at], &reads);
       for (size_t k = reads.size(); k-- > 0;) {
         const auto found = maker.find(*reads[k]);
         if (found != maker.end() && state[found->second] == 0)
@@ -95,13 +79,33 @@ std::vector<size_t> Order(const std::vector<NodeDef>& nodes) {
   return order;
 }
 
-void CollectNodes(const std::vector<NodeDef>& nodes, std::vector<const NodeDef*>* all, int depth) {
+// Those of sub-graphs included.
+void CollectNodes(const std::vector<NodeDef>& nodes, std::vector<const NodeDef*>* all) {
   for (const NodeDef& n : nodes) {
     all->push_back(&n);
-    if (depth >= ir::kMaxBlockDepth) continue;
     for (const Attribute& a : n.attributes)
-      for (const auto& g : a.graphs) CollectNodes(g->nodes, all, depth + 1);
+      for (const auto& g : a.graphs) CollectNodes(g->nodes, all);
   }
+}
+
+// The newest version that is known of the domain is passed by what `owner` imports and `nodes` use.
+absl::Status CheckVersions(const std::string& owner,
+                           const std::vector<std::pair<std::string, int64_t>>& imports,
+                           const std::vector<NodeDef>& nodes) {
+  std::vector<const NodeDef*> all;
+  CollectNodes(nodes, &all);
+  absl::flat_hash_set<std::string> used;
+  for (const NodeDef* n : all) used.insert(Domain(n->domain));
+  for (const auto& [domain, version] : imports) {
+    for (const auto& [known, newest] : kNewestOpsets) {
+      if (Domain(domain) != known || version <= newest || !used.contains(known)) continue;
+      return absl::UnimplementedError(
+          absl::StrCat(owner, " is written for version ", version, " of the operators of ",
+                       *known == '\0' ? "ai.onnx" : known, "; the newest that Lathe knows is ",
+                       newest, ": export it for that one, or convert it"));
+    }
+  }
+  return absl::OkStatus();
 }
 
 // The inputs of a sub-graph that is given `count` values: where it lists more, without those that
@@ -118,15 +122,15 @@ std::vector<std::string> InputNames(const GraphDef& graph, size_t count) {
   return names;
 }
 
-// Those of sub-graphs and functions included.
-std::vector<const NodeDef*> AllNodes(const ModelDef& model) {
-  std::vector<const NodeDef*> all;
-  CollectNodes(model.graph.nodes, &all, 0);
-  for (const FunctionDef& f : model.functions) CollectNodes(f.nodes, &all, 0);
-  return all;
-}
-
 }  // namespace
+
+Importer::Importer(const ModelDef& model, const OnnxOptions& options)
+    : model_(model), options_(options), contents_(options.contents) {
+  for (const auto& [name, items] : options.sequence_contents)
+    for (size_t i = 0; i < items.size(); ++i) contents_.try_emplace(ItemName(name, i), items[i]);
+  for (const FunctionDef& f : model.functions)
+    functions_.try_emplace({Domain(f.domain), f.name, f.overload}, &f);
+}
 
 // -- names
 
@@ -163,148 +167,41 @@ int64_t Importer::OpsetOf(const std::string& domain) const {
 }
 
 const Attribute* Importer::AttributeOfCall(const std::string& name) const {
-  const Call* call = call_;
-  if (call == nullptr) return nullptr;
-  const Attribute* given = call->node->Find(name);
-  if (given == nullptr) {
-    for (const Attribute& a : call->function->attribute_defaults)
-      if (a.name == name) return &a;
-    return nullptr;
-  }
-  // An attribute of an enclosing function that this call passes on.
-  for (call = call->outer; given != nullptr && !given->ref_attr_name.empty();) {
-    if (call == nullptr) return nullptr;
-    const std::string& outer = given->ref_attr_name;
-    given = call->node->Find(outer);
-    if (given == nullptr) {
-      for (const Attribute& a : call->function->attribute_defaults)
-        if (a.name == outer) given = &a;
-    }
-    call = call->outer;
-  }
-  return given;
+  return AttributeOf(call_, name);
 }
 
-const FunctionDef* Importer::FindFunction(const NodeDef& node) const {
-  for (const FunctionDef& f : model_.functions) {
-    if (f.name == node.op_type && Domain(f.domain) == Domain(node.domain) &&
-        f.overload == node.overload) {
-      return &f;
-    }
+const Attribute* Importer::AttributeOf(const Call* call, const std::string& name) {
+  if (call == nullptr) return nullptr;
+  if (const Attribute* given = call->node->Find(name)) {
+    if (given->ref_attr_name.empty()) return given;
+    // One of the enclosing function, which this call passes on if it is there.
+    if (const Attribute* passed = AttributeOf(call->outer, given->ref_attr_name)) return passed;
   }
+  for (const Attribute& a : call->function->attribute_defaults)
+    if (a.name == name) return &a;
   return nullptr;
 }
 
-// -- inputs of the model
-
-absl::StatusOr<Dim> Importer::InputDim(const std::string& input, size_t axis, const Dimension& d) {
-  std::string name = d.name == "?" || d.name == "-1" || d.name == "None" ? "" : d.name;
-  const auto open = options_.open.find({input, static_cast<int>(axis)});
-  if (open != options_.open.end()) {
-    name = open->second;
-  } else if (d.value && *d.value >= 0) {
-    return Dim(*d.value);
-  }
-  if (name.empty()) name = absl::StrCat(input, "_d", axis);
-  const auto [it, is_new] = dim_names_.try_emplace(name);
-  if (is_new) {
-    std::set<std::string> taken;
-    for (const auto& [other, symbol] : dim_names_) taken.insert(symbol);
-    it->second = Unique(Word(name), taken);
-  }
-  const Dim symbol = root_->dims()->Symbol(it->second);
-  if (!symbol.ok()) return symbol.status();
-  return symbol;
+const FunctionDef* Importer::FindFunction(const NodeDef& node) const {
+  if (functions_.empty()) return nullptr;
+  const auto found = functions_.find({Domain(node.domain), node.op_type, node.overload});
+  return found == functions_.end() ? nullptr : found->second;
 }
 
-absl::StatusOr<ir::ValueType> Importer::InputType(const std::string& name, const Type& type,
-                                                  int item) {
-  TensorData nothing;
-  nothing.element_type = type.element_type;
-  nothing.dims = {0};
-  absl::StatusOr<Tensor> like = ToTensor(nothing);
-  if (!like.ok()) {
-    return absl::Status(like.status().code(),
-                        absl::StrCat("input '", name, "': ", std::string(like.status().message())));
+Importer::Used Importer::InUse() const {
+  Used used;
+  CollectNodes(model_.graph.nodes, &used.nodes);
+  absl::flat_hash_set<const FunctionDef*> called;
+  for (size_t i = 0; i < used.nodes.size(); ++i) {
+    const FunctionDef* function = FindFunction(*used.nodes[i]);
+    if (function == nullptr || !called.insert(function).second) continue;
+    used.functions.push_back(function);
+    CollectNodes(function->nodes, &used.nodes);
   }
-  ir::ValueType result{like->dtype(), {}};
-  std::vector<Dimension> dims;
-  if (type.shape) {
-    dims = *type.shape;
-  } else {
-    const auto content = contents_.find(name);
-    if (content == contents_.end()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("input '", name, "' is declared without a rank; give a tensor for it"));
-    }
-    dims.resize(static_cast<size_t>(content->second.rank()));
-  }
-  for (size_t i = 0; i < dims.size(); ++i) {
-    // Items of a sequence differ in what has a name.
-    if (item >= 0 && !dims[i].name.empty())
-      dims[i].name = ItemName(dims[i].name, static_cast<size_t>(item));
-    LATHE_ASSIGN_OR_RETURN(const Dim d, InputDim(name, i, dims[i]));
-    result.shape.push_back(d);
-  }
-  return result;
+  return used;
 }
 
-absl::StatusOr<Val> Importer::AddTensorInput(const std::string& name, const Type& type, int item) {
-  if (fixed_->contains(name)) return Val::Constant(contents_.at(name).Contiguous());
-  LATHE_ASSIGN_OR_RETURN(ir::ValueType value_type, InputType(name, type, item));
-  const std::string word = Unique(Word(name), taken_);
-  taken_.insert(word);
-  LATHE_ASSIGN_OR_RETURN(const Val v, root_->AddInput(word, std::move(value_type)));
-  root_inputs_[v.id] = name;
-  input_names_.push_back(name);
-  return v;
-}
-
-absl::StatusOr<Val> Importer::AddInput(const ValueInfo& input) {
-  const Type* type = &input.type;
-  const auto items = options_.sequence_contents.find(input.name);
-  const bool has_items = items != options_.sequence_contents.end();
-  if (type->kind == Type::Kind::kOptional && type->element != nullptr) {
-    if (!has_items && !contents_.contains(input.name)) return Val();
-    type = type->element.get();
-  }
-  if (type->kind == Type::Kind::kTensor) return AddTensorInput(input.name, *type);
-  if (type->kind != Type::Kind::kSequence || type->element == nullptr ||
-      type->element->kind != Type::Kind::kTensor) {
-    return absl::UnimplementedError(
-        absl::StrCat("input '", input.name,
-                     "' is a map, a sparse tensor or a sequence of such; wanted tensors, sequences "
-                     "or optionals of them"));
-  }
-  if (!has_items) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("input '", input.name,
-                     "' is a sequence; give tensors for it (sequence_contents) that say how many "
-                     "items it has"));
-  }
-  Val sequence;
-  sequence.kind = Val::Kind::kSequence;
-  for (size_t i = 0; i < items->second.size(); ++i) {
-    LATHE_ASSIGN_OR_RETURN(
-        Val item, AddTensorInput(ItemName(input.name, i), *type->element, static_cast<int>(i)));
-    sequence.items.push_back(std::move(item));
-  }
-  return sequence;
-}
-
-absl::Status Importer::AddInputs() {
-  for (const ValueInfo& input : model_.graph.inputs) {
-    if (env_.back().contains(input.name)) continue;  // an initializer gives it
-    LATHE_ASSIGN_OR_RETURN(Val v, AddInput(input));
-    Bind(input.name, std::move(v));
-  }
-  for (const std::string& spec : options_.dims) {
-    absl::Status s = root_->graph().facts().AddSpec(nullptr, spec, {"option", ""});
-    if (!s.ok())
-      return absl::Status(s.code(), absl::StrCat("dims '", spec, "': ", std::string(s.message())));
-  }
-  return absl::OkStatus();
-}
+// -- what the file holds
 
 absl::Status Importer::AddInitializers(const GraphDef& graph) {
   for (const TensorData& t : graph.initializers) {
@@ -327,13 +224,25 @@ absl::Status Importer::AddInitializers(const GraphDef& graph) {
 
 std::map<std::string, int> Importer::Operators() const {
   std::map<std::string, int> counts;
-  for (const NodeDef* n : AllNodes(model_)) ++counts[OperatorName(*n)];
+  const Used used = InUse();
+  for (const NodeDef* n : used.nodes) ++counts[OperatorName(*n)];
   return counts;
+}
+
+absl::Status Importer::CheckOpsets() const {
+  LATHE_RETURN_IF_ERROR(CheckVersions("the model", model_.opsets, model_.graph.nodes));
+  const Used used = InUse();
+  for (const FunctionDef* f : used.functions) {
+    LATHE_RETURN_IF_ERROR(
+        CheckVersions(absl::StrCat("the function '", f->name, "'"), f->opsets, f->nodes));
+  }
+  return absl::OkStatus();
 }
 
 absl::Status Importer::CheckOperators() const {
   std::map<std::string, std::pair<int, const NodeDef*>> missing;
-  for (const NodeDef* n : AllNodes(model_)) {
+  const Used used = InUse();
+  for (const NodeDef* n : used.nodes) {
     if (FindFunction(*n) != nullptr || FindMapper(Domain(n->domain), n->op_type) != nullptr)
       continue;
     auto& entry = missing[OperatorName(*n)];
@@ -416,9 +325,9 @@ absl::Status Importer::ImportNodes(const std::vector<NodeDef>& nodes, Scope& sco
 
 absl::StatusOr<std::vector<Val>> Importer::ImportGraph(const GraphDef& graph, Scope& scope,
                                                        const std::vector<Val>& inputs) {
-  if (depth_ >= ir::kMaxBlockDepth) {
+  if (depth_ >= options_.limits.depth) {
     return absl::ResourceExhaustedError(
-        absl::StrCat("sub-graphs are nested deeper than the limit of ", ir::kMaxBlockDepth));
+        absl::StrCat("sub-graphs are nested deeper than the limit of ", options_.limits.depth));
   }
   const std::vector<std::string> names = InputNames(graph, inputs.size());
   if (inputs.size() != names.size()) {
@@ -447,13 +356,16 @@ absl::StatusOr<std::vector<Val>> Importer::ImportGraph(const GraphDef& graph, Sc
 absl::StatusOr<std::vector<Val>> Importer::ImportFunction(const FunctionDef& function,
                                                           const NodeDef& call, Scope& scope,
                                                           const std::vector<Val>& inputs) {
+  std::vector<std::string> way = {OperatorName(call)};
   for (const Call* c = call_; c != nullptr; c = c->outer) {
+    way.insert(way.begin(), OperatorName(*c->node));
     if (c->function == &function)
-      return absl::InvalidArgumentError("the function calls itself; recursion is refused");
+      return absl::InvalidArgumentError(absl::StrCat(
+          "the function calls itself (", absl::StrJoin(way, " > "), "); recursion is refused"));
   }
-  if (depth_ >= ir::kMaxBlockDepth)
+  if (depth_ >= options_.limits.depth)
     return absl::ResourceExhaustedError(
-        absl::StrCat("calls are nested deeper than the limit of ", ir::kMaxBlockDepth));
+        absl::StrCat("calls are nested deeper than the limit of ", options_.limits.depth));
   if (inputs.size() > function.inputs.size())
     return absl::InvalidArgumentError(absl::StrCat("the function takes ", function.inputs.size(),
                                                    " inputs; found ", inputs.size()));
@@ -470,8 +382,13 @@ absl::StatusOr<std::vector<Val>> Importer::ImportFunction(const FunctionDef& fun
     Bind(function.inputs[i], i < inputs.size() ? inputs[i] : Val());
   if (s.ok()) s = ImportNodes(function.nodes, scope);
   std::vector<Val> results;
-  for (const std::string& output : function.outputs)
-    if (s.ok()) results.push_back(Lookup(output));
+  for (const std::string& output : function.outputs) {
+    if (!s.ok()) break;
+    results.push_back(Lookup(output));
+    if (!results.back().present() && !env_.back().contains(output))
+      s = absl::InvalidArgumentError(
+          absl::StrCat("the function doesn't compute its output '", output, "'"));
+  }
   env_.pop_back();
   env_base_ = outer_base;
   opsets_ = outer_opsets;
@@ -484,6 +401,7 @@ absl::StatusOr<std::vector<Val>> Importer::ImportFunction(const FunctionDef& fun
 absl::Status Importer::Run(std::set<std::string>* fixed) {
   fixed_ = fixed;
   opsets_ = &model_.opsets;
+  LATHE_RETURN_IF_ERROR(CheckOpsets());
   LATHE_RETURN_IF_ERROR(CheckOperators());
   root_ = std::make_unique<Scope>(Word(model_.graph.name.empty() ? "model" : model_.graph.name),
                                   options_.max_nodes);

@@ -9,8 +9,10 @@
 #include <string>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "compiler/onnx/dim_names.h"
 #include "compiler/onnx/model.h"
 #include "compiler/onnx/node.h"
 #include "compiler/onnx/scope.h"
@@ -35,9 +37,10 @@ class Importer {
   // sequence with their number behind.
   const std::vector<std::string>& input_names() const { return input_names_; }
   const std::vector<std::string>& output_names() const { return output_names_; }
-  const std::map<std::string, std::string>& dim_names() const { return dim_names_; }
+  // The model's name of a dim -> symbol.
+  const std::map<std::string, std::string>& dim_names() const { return dim_names_.symbols(); }
 
-  // "Conv" -> how often, sub-graphs and functions included.
+  // "Conv" -> how often, sub-graphs and the functions that are called included.
   std::map<std::string, int> Operators() const;
 
   // -- for mappings
@@ -56,6 +59,8 @@ class Importer {
   std::string Where(const NodeDef& node) const;
   // The attribute of the function call under way that a node inside refers to; null if it has none.
   const Attribute* AttributeOfCall(const std::string& name) const;
+  // Symbols of sizes that change from step to step of a loop.
+  std::set<dim::SymbolId>& changing() { return changing_; }
   int64_t OpsetOf(const std::string& domain) const;
 
   // Imports a sub-graph in `scope`, its inputs being `inputs`: its outputs' values. Names inside
@@ -68,17 +73,32 @@ class Importer {
 
  private:
   using Env = std::map<std::string, Val>;
+  // Functions under way, innermost last.
+  struct Call {
+    const FunctionDef* function;
+    const NodeDef* node;
+    const Call* outer;
+  };
   absl::Status AddInputs();
+  absl::Status CheckOptions() const;
   absl::StatusOr<Val> AddInput(const ValueInfo& input);
   // A tensor, or item `item` of a sequence.
   absl::StatusOr<Val> AddTensorInput(const std::string& name, const Type& type, int item = -1);
   absl::StatusOr<ir::ValueType> InputType(const std::string& name, const Type& type, int item);
-  absl::StatusOr<Dim> InputDim(const std::string& input, size_t axis, const Dimension& d);
+  absl::StatusOr<Dim> InputDim(const std::string& input, size_t axis, const Dimension& d, int item);
   // The value of `v` from constants and, if `names` isn't null, contents of inputs, which it gets.
   std::optional<Tensor> Evaluate(const Val& v, std::set<std::string>* names);
   const FunctionDef* FindFunction(const NodeDef& node) const;
+  // The functions that are called, and the nodes of these, of the graph and of all sub-graphs.
+  struct Used {
+    std::vector<const FunctionDef*> functions;
+    std::vector<const NodeDef*> nodes;
+  };
+  Used InUse() const;
+  static const Attribute* AttributeOf(const Call* call, const std::string& name);
   absl::Status ImportNodes(const std::vector<NodeDef>& nodes, Scope& scope);
   absl::Status ImportNode(const NodeDef& node, Scope& scope);
+  absl::Status CheckOpsets() const;
   absl::Status CheckOperators() const;
   void Bind(const std::string& name, Val v);
   absl::Status AddInitializers(const GraphDef& graph);
@@ -91,16 +111,13 @@ class Importer {
   const std::vector<std::pair<std::string, int64_t>>* opsets_ = nullptr;
   std::map<std::string, Tensor> contents_;  // of inputs and of items of sequences
   std::vector<std::string> input_names_, output_names_;
-  std::map<std::string, std::string> dim_names_;  // of the model -> symbol
-  std::set<std::string> taken_;                   // names of inputs
+  DimNames dim_names_;
+  std::set<std::string> taken_;  // names of inputs
   std::map<ir::ValueId, std::string> root_inputs_;
+  std::set<dim::SymbolId> changing_;
   std::set<std::string>* fixed_ = nullptr;
-  // Functions under way, innermost last.
-  struct Call {
-    const FunctionDef* function;
-    const NodeDef* node;
-    const Call* outer;
-  };
+  // [domain, name, overload]
+  absl::flat_hash_map<std::vector<std::string>, const FunctionDef*> functions_;
   const Call* call_ = nullptr;
   int depth_ = 0;
   int64_t imported_ = 0;  // nodes, those of functions and steps as often as they are imported

@@ -41,12 +41,6 @@ absl::StatusOr<std::vector<int64_t>> Integers(const Tensor& t) {
   return values;
 }
 
-Importer::Importer(const ModelDef& model, const OnnxOptions& options)
-    : model_(model), options_(options), contents_(options.contents) {
-  for (const auto& [name, items] : options.sequence_contents)
-    for (size_t i = 0; i < items.size(); ++i) contents_.try_emplace(ItemName(name, i), items[i]);
-}
-
 std::optional<std::vector<Dim>> Importer::SizesOf(const Val& v) {
   if (v.kind != Val::Kind::kTensor) return std::nullopt;
   if (v.constant) {

@@ -11,7 +11,7 @@
 namespace lathe {
 
 absl::StatusOr<OnnxModel> load_onnx(const std::string& path, const OnnxOptions& options) {
-  LATHE_ASSIGN_OR_RETURN(const onnx::ModelDef model, onnx::ReadModel(path));
+  LATHE_ASSIGN_OR_RETURN(const onnx::ModelDef model, onnx::ReadModel(path, options.limits));
   std::set<std::string> fixed;
   size_t most_attempts = model.graph.inputs.size() + 1;
   for (const auto& [name, items] : options.sequence_contents) most_attempts += items.size();

@@ -1,21 +1,13 @@
 #include "compiler/onnx/loops.h"
 
-#include "absl/strings/match.h"
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 #include "compiler/onnx/importer.h"
 #include "ir/status_macros.h"
 
 namespace lathe::onnx {
 namespace {
-
-// Symbols of carried values that change from step to step, and of what is made of them.
-constexpr char kChanging[] = "Loop.";
-
-bool IsChanging(const dim::DimContext& dims, Dim d) {
-  for (dim::SymbolId s : dim::FreeSymbols(d))
-    if (absl::StartsWith(dims.SymbolName(s), kChanging)) return true;
-  return false;
-}
 
 class Looping {
  public:
@@ -34,6 +26,20 @@ class Looping {
   }
 
  private:
+  // A size of carried values that changes from step to step, or of what is made of them.
+  Dim Changing(const std::string& hint) {
+    const Dim d = c_.scope().dims()->FreshSymbol(absl::StrCat("Loop.", hint));
+    dim::SymbolId s = 0;
+    if (dim::IsSymbol(d, &s)) c_.importer().changing().insert(s);
+    return d;
+  }
+
+  bool IsChanging(Dim d) {
+    const std::vector<dim::SymbolId> symbols = dim::FreeSymbols(d);
+    return std::any_of(symbols.begin(), symbols.end(),
+                       [&](dim::SymbolId s) { return c_.importer().changing().contains(s); });
+  }
+
   // False if a carried value came out with another shape; then its type has fresh symbols there.
   absl::StatusOr<bool> ImportBody(Scope& body) {
     std::vector<Val> inputs;
@@ -61,8 +67,8 @@ class Looping {
       }
       for (size_t k = 0; k < type.shape.size(); ++k) {
         Dim& d = types_[i].shape[k];
-        if (type.shape[k] == d || IsChanging(*body.dims(), d)) continue;
-        d = body.dims()->FreshSymbol(absl::StrCat(kChanging, i, ".", k));
+        if (type.shape[k] == d || IsChanging(d)) continue;
+        d = Changing(absl::StrCat(i, ".", k));
         same = false;
       }
     }
@@ -79,19 +85,15 @@ class Looping {
 
   // What changes inside is a size of its own outside.
   ir::ValueType Outside(ir::ValueType type) {
-    for (Dim& d : type.shape) {
-      if (IsChanging(*c_.scope().dims(), d))
-        d = c_.scope().dims()->FreshSymbol(absl::StrCat(kChanging, "out"));
-    }
+    for (Dim& d : type.shape)
+      if (IsChanging(d)) d = Changing("out");
     return type;
   }
 
   absl::StatusOr<std::vector<Val>> Append(Scope& body) {
     std::vector<ir::ValueType> outputs;
     for (const ir::ValueType& type : types_) outputs.push_back(Outside(type));
-    const Dim steps = spec_.count
-                          ? *spec_.count
-                          : c_.scope().dims()->FreshSymbol(absl::StrCat(kChanging, "steps"));
+    const Dim steps = spec_.count ? *spec_.count : Changing("steps");
     for (const ir::ValueType& one : scanned_) {
       outputs.push_back(Outside(one));
       outputs.back().shape.insert(outputs.back().shape.begin(), steps);

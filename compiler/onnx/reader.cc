@@ -93,6 +93,9 @@ void ParseModelMessage(Input& in, data_view bytes, ModelDef* to) {
       case proto::Model::metadata_props:
         ParseEntry(in, f.View(), &f.Add(to->metadata));
         break;
+      case proto::Model::training_info:
+        f.FailField("training isn't supported; export the model for inference",
+                    absl::StatusCode::kUnimplemented);
       case proto::Model::functions:
         ParseFunction(in, f.View(), &f.Add(to->functions));
         break;

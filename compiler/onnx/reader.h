@@ -16,20 +16,11 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "compiler/onnx/model.h"
+#include "lathe/onnx.h"
 
 namespace lathe::onnx {
 
-// Passing one is a ResourceExhausted that names it.
-struct ReadLimits {
-  int64_t file_bytes = int64_t{64} << 30;    // of the model; of each file of external data
-  int64_t memory = int64_t{4} << 30;         // bytes made of the file, beside what is mapped
-  int64_t nodes = 1'000'000;                 // of all graphs and functions together
-  int64_t depth = 32;                        // of sub-graphs; of types within types
-  int64_t attributes = 1024;                 // of a node
-  int64_t rank = 16;                         // of a tensor, of a declared shape
-  int64_t name_bytes = int64_t{64} << 10;    // of a name
-  int64_t string_bytes = int64_t{64} << 20;  // of a string that is data
-};
+using ReadLimits = OnnxLimits;
 
 absl::StatusOr<ModelDef> ReadModel(const std::string& path, const ReadLimits& limits = {});
 // The model in `bytes`, which `owner` keeps alive. `folder` holds external data; empty: none

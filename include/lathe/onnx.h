@@ -16,11 +16,27 @@
 
 namespace lathe {
 
+// What is read of a file. Passing one is a ResourceExhausted that names it, before anything is
+// allocated for it.
+struct OnnxLimits {
+  int64_t file_bytes = int64_t{64} << 30;    // of the model; of each file of external data
+  int64_t memory = int64_t{4} << 30;         // bytes made of the file, beside what is mapped
+  int64_t nodes = 1'000'000;                 // of all graphs and functions together
+  int64_t depth = 32;                        // of sub-graphs; of types within types; of calls
+  int64_t attributes = 1024;                 // of a node
+  int64_t rank = 16;                         // of a tensor, of a declared shape
+  int64_t name_bytes = int64_t{64} << 10;    // of a name
+  int64_t string_bytes = int64_t{64} << 20;  // of a string that is data
+};
+
 struct OnnxOptions {
   // Facts about dims by the names that the model gives them ("seq in 1..8192", "batch == 4" fixes
-  // one), or `input_d<axis>` for those without a name.
+  // one), or `input_d<axis>` for those without a name. Names that aren't words ("batch size") are
+  // understood as they are and as OnnxModel::dims has them; one that also reads as an expression of
+  // other dims is that expression.
   std::vector<std::string> dims;
-  // Dims to open although the file fixes them: {"input", axis} -> a name.
+  // Dims to open although the file fixes them: {"input", axis} -> a name. InvalidArgument if there
+  // is no such input or axis; likewise for contents of inputs that the model doesn't have.
   std::map<std::pair<std::string, int>, std::string> open;
   // Contents of inputs, by name. Used for inputs that decide what is computed (axes, a pooling
   // size); the program then has no such input, and OnnxModel::fixed lists it. Their shapes also say
@@ -30,6 +46,7 @@ struct OnnxOptions {
   // an input of the program of its own, "name.0", "name.1", ..; outputs likewise. Sequences never
   // change their length between calls. An optional input is there if it has contents.
   std::map<std::string, std::vector<Tensor>> sequence_contents;
+  OnnxLimits limits;
   int64_t max_nodes = 1'000'000;  // with calls of functions and unrolled steps written out
   int64_t max_folded_bytes = int64_t{64} << 20;  // of one constant computed while loading
 };
