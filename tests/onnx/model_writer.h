@@ -241,6 +241,7 @@ class GraphWriter {
             const std::string& name = "") {
     message_.Add(proto::Graph::node, NodeMessage(op, inputs, outputs, attributes, domain, name));
   }
+  void Node(const Bytes& node) { message_.Add(proto::Graph::node, node); }
   operator const Bytes&() const { return message_.bytes(); }  // NOLINT: a graph is its bytes
 
  private:

@@ -12,16 +12,26 @@
 
 namespace lathe::onnx {
 
-SmallModel::SmallModel(const GraphWriter& graph, int64_t opset, const OnnxOptions& options) {
+namespace {
+
+std::string NewPath() {
   static std::atomic<int> counter{0};
-  path_ = absl::StrCat(testing::TempDir(), "small_model_", getpid(), "_", counter++, ".onnx");
-  status_ = Load(ModelMessage(graph, {{"", opset}}), options);
+  return absl::StrCat(testing::TempDir(), "small_model_", getpid(), "_", counter++, ".onnx");
+}
+
+}  // namespace
+
+SmallModel::SmallModel(const GraphWriter& graph, int64_t opset, const OnnxOptions& options)
+    : SmallModel(ModelMessage(graph, {{"", opset}}), options) {}
+
+SmallModel::SmallModel(const Bytes& model, const OnnxOptions& options) : path_(NewPath()) {
+  status_ = Compile(model, options);
   EXPECT_TRUE(status_.ok()) << status_;
 }
 
 SmallModel::~SmallModel() { std::remove(path_.c_str()); }
 
-absl::Status SmallModel::Load(const Bytes& bytes, const OnnxOptions& options) {
+absl::Status SmallModel::Compile(const Bytes& bytes, const OnnxOptions& options) {
   std::ofstream(path_, std::ios::binary) << bytes;
   absl::StatusOr<OnnxModel> model = load_onnx(path_, options);
   if (!model.ok()) return model.status();
@@ -51,6 +61,19 @@ std::vector<float> SmallModel::Floats(const std::vector<Tensor>& inputs,
   EXPECT_EQ(t.shape(), shape);
   if (t.dtype() != f32) return {};
   return std::vector<float>(t.data<float>(), t.data<float>() + t.num_elements());
+}
+
+absl::StatusOr<OnnxModel> LoadBytes(const Bytes& model, const OnnxOptions& options) {
+  const std::string path = NewPath();
+  std::ofstream(path, std::ios::binary) << model;
+  absl::StatusOr<OnnxModel> loaded = load_onnx(path, options);
+  std::remove(path.c_str());
+  return loaded;
+}
+
+std::string LoadError(const Bytes& model, const OnnxOptions& options) {
+  const absl::StatusOr<OnnxModel> loaded = LoadBytes(model, options);
+  return loaded.ok() ? "no error" : loaded.status().ToString();
 }
 
 std::vector<float> SomeFloats(size_t count, uint64_t seed) {

@@ -16,6 +16,7 @@ class SmallModel {
  public:
   // Fails the running test if the model can't be loaded or compiled.
   SmallModel(const GraphWriter& graph, int64_t opset, const OnnxOptions& options = {});
+  explicit SmallModel(const Bytes& model, const OnnxOptions& options = {});
   ~SmallModel();
   SmallModel(const SmallModel&) = delete;
   SmallModel& operator=(const SmallModel&) = delete;
@@ -30,12 +31,17 @@ class SmallModel {
   std::vector<float> Floats(const std::vector<Tensor>& inputs, const std::vector<int64_t>& shape);
 
  private:
-  absl::Status Load(const Bytes& bytes, const OnnxOptions& options);
+  absl::Status Compile(const Bytes& bytes, const OnnxOptions& options);
   std::string path_, text_;
   absl::Status status_;
   std::unique_ptr<Engine> engine_;
   std::unique_ptr<Function> function_;
 };
+
+// load_onnx of a file that holds `model`.
+absl::StatusOr<OnnxModel> LoadBytes(const Bytes& model, const OnnxOptions& options = {});
+// Its error as text; "no error" if there is none.
+std::string LoadError(const Bytes& model, const OnnxOptions& options = {});
 
 // Numbers in [-1, 1), the same for the same seed.
 std::vector<float> SomeFloats(size_t count, uint64_t seed);

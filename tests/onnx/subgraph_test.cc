@@ -1,4 +1,5 @@
-// Sub-graphs whose initializers stand among their inputs, as files of IR version 3 have them.
+// Sub-graphs whose initializers stand among their inputs, as files of IR version 3 have them, and
+// whose names are those of values outside.
 #include "gtest/gtest.h"
 #include "tests/onnx/small_model.h"
 
@@ -44,6 +45,26 @@ TEST(SubGraphs, ABranchMayListItsInitializers) {
   const Tensor x = Tensor::FromVector<float>({1}, {5});
   EXPECT_EQ(model.Floats({x, Tensor::Scalar<bool>(true)}, {1}), std::vector<float>{6});
   EXPECT_EQ(model.Floats({x, Tensor::Scalar<bool>(false)}, {1}), std::vector<float>{7});
+}
+
+// A node that makes the same name outside, of what the sub-graph gives, comes after it all the
+// same.
+TEST(SubGraphs, NamesInsideHideThoseOutside) {
+  GraphWriter branch;
+  branch.Node("Neg", {"x"}, {"t"});
+  branch.Node("Add", {"t", "x2"}, {"z"});
+  branch.Output("z");
+  GraphWriter g;
+  g.Input("x", kFloat, {1});
+  g.Input("which", kBool, {});
+  g.Node("Mul", {"x", "x"}, {"x2"});
+  g.Node("If", {"which"}, {"y"},
+         {GraphAttr("then_branch", branch), GraphAttr("else_branch", branch)});
+  g.Node("Mul", {"y", "y"}, {"t"});
+  g.Output("t");
+  SmallModel model(g, 11);
+  const Tensor x = Tensor::FromVector<float>({1}, {5});
+  EXPECT_EQ(model.Floats({x, Tensor::Scalar<bool>(true)}, {1}), std::vector<float>{400});
 }
 
 }  // namespace
