@@ -29,4 +29,7 @@ V WindowsOf(V x, const Windows& w, double outside);
 // x [n, c, d..] with weights [m, c / groups, k..] -> [n, m, o..].
 V Convolve(NodeContext& c, V x, V weights, int64_t groups, const Windows& w);
 
+// The mean of each window of x [n, c, d..], a float, as AveragePool's attributes say.
+V AveragePooled(NodeContext& c, V x);
+
 }  // namespace lathe::onnx

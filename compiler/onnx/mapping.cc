@@ -14,17 +14,29 @@ std::string Key(std::string_view domain, std::string_view op_type) {
 
 Table MakeTable() {
   Table table;
-  for (auto family : {ElementwiseMappings, ShapeMappings,
-                      ReduceMappings,      ProductMappings,
-                      NormMappings,        ControlMappings,
-                      AttentionMappings,   ResizeMappings,
-                      WindowMappings,      DeformMappings,
-                      QuantMappings,       IndexMappings,
-                      RecurrentMappings,   LossMappings,
-                      SequenceMappings,    SignalMappings,
-                      RegionMappings,      ImageMappings,
-                      TreeMappings,        MlMappings,
-                      RandomMappings,      MicrosoftAttentionMappings}) {
+  for (auto family : {ElementwiseMappings,
+                      ShapeMappings,
+                      ReduceMappings,
+                      ProductMappings,
+                      NormMappings,
+                      ControlMappings,
+                      AttentionMappings,
+                      ResizeMappings,
+                      WindowMappings,
+                      DeformMappings,
+                      QuantMappings,
+                      QLinearMappings,
+                      IndexMappings,
+                      RecurrentMappings,
+                      LossMappings,
+                      SequenceMappings,
+                      SignalMappings,
+                      RegionMappings,
+                      ImageMappings,
+                      TreeMappings,
+                      MlMappings,
+                      RandomMappings,
+                      MicrosoftAttentionMappings}) {
     for (Mapping& m : family()) table[Key(m.domain, m.op_type)] = std::move(m.map);
   }
   return table;

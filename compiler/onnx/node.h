@@ -208,6 +208,7 @@ std::vector<Mapping> ResizeMappings();
 std::vector<Mapping> WindowMappings();
 std::vector<Mapping> DeformMappings();
 std::vector<Mapping> QuantMappings();
+std::vector<Mapping> QLinearMappings();
 std::vector<Mapping> IndexMappings();
 std::vector<Mapping> RecurrentMappings();
 std::vector<Mapping> LossMappings();

@@ -3,7 +3,6 @@
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
-#include "compiler/onnx/activations.h"
 #include "compiler/onnx/conv.h"
 #include "compiler/onnx/quantised.h"
 
@@ -38,21 +37,6 @@ V Spread(NodeContext& c, V scale, V x, int64_t axis_attr, int64_t block) {
   Shape shape(static_cast<size_t>(x.rank()), 1);
   shape[static_cast<size_t>(axis)] = scale.dim(0);
   return ReshapeTo(scale, shape);
-}
-
-// round(x) + zero, saturated; x is a float.
-V Quantised(NodeContext& c, V x, V zero, DType to) {
-  const Limits limits = LimitsOf(to);
-  V rounded = Un(ir::Op::k_round, x);
-  if (zero.ok()) rounded = rounded + Cast(zero, x.dtype());
-  if (!c.ok()) return rounded;
-  return Cast(Clamp(rounded, limits.low, limits.high), to);
-}
-
-V Dequantised(V x, V zero, V scale) {
-  V centred = Cast(x, i32);
-  if (zero.ok()) centred = centred - Cast(zero, i32);
-  return Cast(centred, scale.dtype()) * scale;
 }
 
 void QuantizeLinear(NodeContext& c) {
@@ -121,18 +105,6 @@ void DynamicQuantizeLinear(NodeContext& c) {
   c.Out(1, d.scale);
   c.Out(2, d.zero);
 }
-
-// Minus the zero point, as 32 bits; a zero point of rank 1 is one a row (of the left operand) or
-// column.
-V Centred(V x, V zero, bool rows) {
-  V wide = Cast(x, i32);
-  if (!zero.ok()) return wide;
-  V z = Cast(zero, i32);
-  if (rows && z.rank() == 1 && z.dim(0) != Dim(1)) z = Unsqueeze(z, {1});
-  if (z.rank() == 1 && z.dim(0) == Dim(1)) z = ReshapeTo(z, {});
-  return wide - z;
-}
-V OrNone(NodeContext& c, int input) { return c.Has(input) ? c.In(input) : V{&c}; }
 
 void MatMulInteger(NodeContext& c) {
   V a = c.In(0), b = c.In(1);
@@ -204,29 +176,6 @@ void QLinearConv(NodeContext& c) {
   c.Out(0, Quantised(c, Cast(sum, f32) * scale, ReshapeTo(y_zero, {}), y_zero.dtype()));
 }
 
-// Elementwise on what the operands stand for: inputs are (x, scale, zero) each, then the result's.
-Mapper QLinearBinary(ir::Op op) {
-  return [op](NodeContext& c) {
-    V a = Dequantised(c.In(0), OrNone(c, 2), c.In(1));
-    V b = Dequantised(c.In(3), OrNone(c, 5), c.In(4));
-    V scale = c.In(6);
-    V zero = OrNone(c, 7);
-    V like = c.In(0);
-    if (!c.ok()) return;
-    c.Out(0, Quantised(c, Bin(op, a, b) / scale, zero, like.dtype()));
-  };
-}
-Mapper QLinearUnary(const std::function<V(NodeContext&, V)>& f) {
-  return [f](NodeContext& c) {
-    V like = c.In(0);
-    V x = Dequantised(like, OrNone(c, 2), c.In(1));
-    V scale = c.In(3);
-    V zero = OrNone(c, 4);
-    if (!c.ok()) return;
-    c.Out(0, Quantised(c, f(c, x) / scale, zero, like.dtype()));
-  };
-}
-
 // Weights of 4 or 8 bits in blocks along K: b is [n, blocks, bytes], scales [n, blocks].
 void MatMulNBits(NodeContext& c) {
   const int64_t k = c.Int("K"), n = c.Int("N"), bits = c.Int("bits", 4);
@@ -263,6 +212,31 @@ void MatMulNBits(NodeContext& c) {
 
 }  // namespace
 
+V OrNone(NodeContext& c, int input) { return c.Has(input) ? c.In(input) : V{&c}; }
+
+V Quantised(NodeContext& c, V x, V zero, DType to) {
+  const Limits limits = LimitsOf(to);
+  V rounded = Un(ir::Op::k_round, x);
+  if (zero.ok()) rounded = rounded + Cast(zero, x.dtype());
+  if (!c.ok()) return rounded;
+  return Cast(Clamp(rounded, limits.low, limits.high), to);
+}
+
+V Dequantised(V x, V zero, V scale) {
+  V centred = Cast(x, i32);
+  if (zero.ok()) centred = centred - Cast(zero, i32);
+  return Cast(centred, scale.dtype()) * scale;
+}
+
+V Centred(V x, V zero, bool rows) {
+  V wide = Cast(x, i32);
+  if (!zero.ok()) return wide;
+  V z = Cast(zero, i32);
+  if (rows && z.rank() == 1 && z.dim(0) != Dim(1)) z = Unsqueeze(z, {1});
+  if (z.rank() == 1 && z.dim(0) == Dim(1)) z = ReshapeTo(z, {});
+  return wide - z;
+}
+
 V DynamicallyQuantisedMatMul(V a, V b, V b_scale, V b_zero) {
   const Dynamic d = DynamicallyQuantised(*a.c, a);
   V sum = MatMul(Centred(d.y, d.zero, true), Centred(b, b_zero, false));
@@ -270,8 +244,6 @@ V DynamicallyQuantisedMatMul(V a, V b, V b_scale, V b_zero) {
 }
 
 std::vector<Mapping> QuantMappings() {
-  const auto sigmoid = [](NodeContext&, V x) { return Sigmoid(x); };
-  const auto leaky = [](NodeContext& c, V x) { return LeakyReluOf(x, c.Float("alpha", 0.01)); };
   return {
       {"", "QuantizeLinear", QuantizeLinear},
       {"", "DequantizeLinear", DequantizeLinear},
@@ -285,10 +257,6 @@ std::vector<Mapping> QuantMappings() {
       {"com.microsoft", "QLinearMatMul", QLinearMatMul},
       {"com.microsoft", "MatMulIntegerToFloat", MatMulIntegerToFloat},
       {"com.microsoft", "DynamicQuantizeMatMul", DynamicQuantizeMatMul},
-      {"com.microsoft", "QLinearAdd", QLinearBinary(ir::Op::k_add)},
-      {"com.microsoft", "QLinearMul", QLinearBinary(ir::Op::k_mul)},
-      {"com.microsoft", "QLinearSigmoid", QLinearUnary(sigmoid)},
-      {"com.microsoft", "QLinearLeakyRelu", QLinearUnary(leaky)},
       {"com.microsoft", "MatMulNBits", MatMulNBits},
   };
 }

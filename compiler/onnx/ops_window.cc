@@ -290,17 +290,8 @@ V Counts(NodeContext& c, V x, const Windows& w, bool with_padding) {
 
 void AveragePool(NodeContext& c) {
   V x = c.In(0);
-  if (!CheckSpatial(c, x)) return;
-  const Windows w = ReadWindows(c, x, KernelShape(c), /*pooling=*/true);
-  const DType type = x.dtype();
-  x = Cast(x, ComputeType(type));  // a sum may be beyond a short float
-  V windows = WindowsOf(x, w, 0);
-  V sum = Reduce(ir::Op::k_sum, windows, LastAxes(windows.rank(), w.rank()), false);
-  double taps = 1;
-  for (Dim d : w.sizes) taps *= static_cast<double>(d.constant());
-  if (!c.ok()) return;
-  if (!IsPadded(w)) return c.Out(0, Cast(sum / taps, type));
-  c.Out(0, Cast(sum / Counts(c, x, w, c.Int("count_include_pad") != 0), type));
+  // A sum may be beyond a short float.
+  c.Out(0, Cast(AveragePooled(c, Cast(x, ComputeType(x.dtype()))), x.dtype()));
 }
 
 V Norm(NodeContext& c, V x, const std::vector<int>& axes, bool keep) {
@@ -338,6 +329,18 @@ void GlobalLpPool(NodeContext& c) {
 }
 
 }  // namespace
+
+V AveragePooled(NodeContext& c, V x) {
+  if (!CheckSpatial(c, x)) return x;
+  const Windows w = ReadWindows(c, x, KernelShape(c), /*pooling=*/true);
+  V windows = WindowsOf(x, w, 0);
+  V sum = Reduce(ir::Op::k_sum, windows, LastAxes(windows.rank(), w.rank()), false);
+  double taps = 1;
+  for (Dim d : w.sizes) taps *= static_cast<double>(d.constant());
+  if (!c.ok()) return sum;
+  if (!IsPadded(w)) return sum / taps;
+  return sum / Counts(c, x, w, c.Int("count_include_pad") != 0);
+}
 
 Windows ReadWindows(NodeContext& c, V x, const std::vector<Dim>& sizes, bool pooling) {
   Windows w;

@@ -51,6 +51,18 @@ TEST(Ranks, OfIntegerConvolutions) {
         HasSubstr("weights of its rank"));
 }
 
+TEST(Ranks, OfQLinearForms) {
+  const Given matrix = {kUint8, {4, 4}}, scale = {kFloat, {}}, zero = {kUint8, {}};
+  EXPECT_THAT(Fault("QLinearGlobalAveragePool", {matrix, scale, zero, scale, zero}, {}, kMicrosoft),
+              HasSubstr("wanted [n, c, ..]"));
+  EXPECT_THAT(
+      Fault("QLinearAveragePool", {{kUint8, {}}, scale, zero, scale, zero},
+            {Attr("kernel_shape", std::vector<int64_t>{2}), Attr("channels_last", 1)}, kMicrosoft),
+      HasSubstr("wanted [n, c, ..]"));
+  EXPECT_THAT(Fault("QLinearConcat", {scale, zero, matrix, scale}, {}, kMicrosoft),
+              HasSubstr("has 4 inputs"));
+}
+
 TEST(Ranks, OfWindows) {
   const Given image = {kFloat, {1, 1, 4, 4}};
   EXPECT_THAT(Fault("ConvTranspose", {image, {kFloat, {1, 1, 3, 3}}},

@@ -6,50 +6,20 @@ Left out is where ONNX Runtime departs from the operator's text or from the refe
 format: LOGISTIC of a regressor of one target, labels of trees whose leaves leave classes out, and
 the scores of a linear classifier that makes two classes of one (but for LOGISTIC). One thread: the
 state of DynamicQuantizeLSTM is quantised as a whole then, and by parts of the batch with more."""
-import os
-import shutil
+import sys
 
 import numpy as np
-import onnx
-import onnxruntime as ort
-from onnx import TensorProto, helper, numpy_helper
 
-HERE = os.path.dirname(os.path.abspath(__file__))
+sys.dont_write_bytecode = True  # every folder here is a case
+import language_model_cases
+import qlinear_cases
+from case_writer import F, H, I, ML, MS, case
+
 RNG = np.random.default_rng(7)
-OPSETS = [("", 17), ("com.microsoft", 1), ("ai.onnx.ml", 3)]
 
 
 def f(*shape):
     return RNG.standard_normal(shape).astype(np.float32)
-
-
-def case(name, op, domain, inputs, outputs, opsets=OPSETS, **attributes):
-    """inputs: name -> array, or None for one left out; those in `outputs` are checked."""
-    values = [helper.make_tensor_value_info(n, helper.np_dtype_to_tensor_dtype(a.dtype), a.shape)
-              for n, a in inputs.items() if a is not None]
-    results = [helper.make_tensor_value_info(n, t, None) for n, t in outputs.items() if n]
-    names = [n if a is not None else "" for n, a in inputs.items()]
-    node = helper.make_node(op, names, list(outputs), domain=domain, **attributes)
-    graph = helper.make_graph([node], name, values, results)
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid(*o) for o in opsets],
-                              ir_version=8)
-    one = ort.SessionOptions()
-    one.intra_op_num_threads = 1
-    session = ort.InferenceSession(model.SerializeToString(), one)
-    feeds = {n: a for n, a in inputs.items() if a is not None}
-    got = session.run(None, feeds)
-    folder = os.path.join(HERE, name)
-    shutil.rmtree(folder, ignore_errors=True)
-    os.makedirs(os.path.join(folder, "test_data_set_0"))
-    onnx.save(model, os.path.join(folder, "model.onnx"))
-    for kind, arrays in (("input", feeds.values()), ("output", got)):
-        for i, a in enumerate(arrays):
-            with open(os.path.join(folder, "test_data_set_0", f"{kind}_{i}.pb"), "wb") as file:
-                file.write(numpy_helper.from_array(np.asarray(a)).SerializeToString())
-
-
-F, I = TensorProto.FLOAT, TensorProto.INT64
-MS, ML = "com.microsoft", "ai.onnx.ml"
 
 
 def microsoft():
@@ -274,7 +244,7 @@ def quantised():
             arrays["zeros"] = q(np.uint8, n * ((blocks + per_byte - 1) // per_byte))
         elif zeros == "floats":
             arrays["zeros"] = (16 * rng.random(n * blocks)).astype(dtype)
-        case(name, "MatMulNBits", MS, arrays, {"y": F if dtype == np.float32 else TensorProto.FLOAT16},
+        case(name, "MatMulNBits", MS, arrays, {"y": F if dtype == np.float32 else H},
              K=k, N=n, block_size=block, bits=bits, **kw)
 
     nbits("nbits_symmetric", 48, 5, 16, None)
@@ -301,3 +271,6 @@ trees()
 linear()
 features()
 quantised()
+language_model_cases.language_models()
+qlinear_cases.qlinear()
+qlinear_cases.quantised_network()

@@ -1,0 +1,1 @@
+%J%„b”ŸbjhŒv“luƒbbˆsvrŠg“c’wudŸu‰j}nw“

@@ -1,0 +1,1 @@
+%Jo]›fVxY¸c|ÆYy¢UQ¢…ULŸ¬zyn(¬ªku}~s­¬¥o|^Øqˆc•Ÿb–fo}i¢vƒ“evyCº˜˜WyªoˆKm“„È6¶QŽ‹Š‡c—‰q˜ÐYl|`` ‰vˆ˜{Q˜uwžŒq

@@ -1,0 +1,1 @@
+ J€77788999:::;;<<<===>>???@@@AAABBCCCDDDEEFFFGGGHHIIIJJJKKKLLMMMNNNOOPPPQQQRRSSSTTTUUVVVWWWXXXYYZZZ[[[\\]]]^^^__```aaabbcccdddeeeffggghhhiijjjkkkllmmmnnnoopppqqrsuvwxz{|}€‚„…†‡‰Š‹Œ‘’”•–—™š›œžŸ ¡£¤¥¦§©ª«¬®¯°±³´µ¶¸¹º»¼¾¿ÀÁÃÄÅÆÈÉÊËÍÎÏÐÒÓÔÕÖØÙÚÛÝÞßàâãäåçèéê
