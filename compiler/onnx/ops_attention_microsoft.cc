@@ -179,6 +179,14 @@ V WithCache(NodeContext& c, V past, V fresh, V before, Dim keys) {
   return GatherPerBatch(c, all, 2, from);
 }
 
+// The positions given for `tokens` [B, S]; of the first prompt only the first one counts.
+V PositionIds(NodeContext& c, V ids, const Shape& tokens, Dim total) {
+  if (!c.ok() || ids.rank() != 2 || c.Known(tokens[1] < total)) return ids;
+  V consecutive = SliceAxis(ids, 1, 0, 1) + c.Iota(tokens, 1);
+  V first = Bin(ir::Op::k_eq, c.SizeOf(total), c.SizeOf(tokens[1]));
+  return Select(first, consecutive, ids);
+}
+
 void GroupQueryAttention(NodeContext& c) {
   const Dim heads = Heads(c, "num_heads"), kv_heads = Heads(c, "kv_num_heads");
   const std::optional<std::vector<Dim>> total = c.Dims(6);
@@ -186,6 +194,10 @@ void GroupQueryAttention(NodeContext& c) {
   if (total->size() != 1) return c.Fail("total_sequence_length is no scalar");
   for (const char* name : {"k_quant_type", "v_quant_type"})
     if (c.Str(name, "NONE") != "NONE") return c.Unsupported("a quantized cache");
+  if (c.Int("causal", 1) == 0) return c.Unsupported("causal is 0");
+  if (c.Int("sliding_window_cache") != 0) return c.Unsupported("sliding_window_cache is 1");
+  if (c.Has(14) || c.Has(15)) return c.Unsupported("norms of queries and keys");
+  if (c.Has(16)) return c.Unsupported("query_seqlens isn't supported");
   V query = c.In(0), key = InOrNone(c, 1), value = InOrNone(c, 2);
   V past_key = InOrNone(c, 3), past_value = InOrNone(c, 4), lengths = c.In(5);
   if (!c.ok()) return;
@@ -215,13 +227,13 @@ void GroupQueryAttention(NodeContext& c) {
                                                  : Max(old, (*total)[0]);
   const Shape tokens = {batch, queries};
   // Rows of the cache that count; what is right of a short prompt doesn't.
-  V before =
-      Maximum(Cast(ReshapeTo(lengths, {batch}), i64) + c.SizeOf(1 - queries), c.ScalarInt(i64, 0));
+  V last = Cast(ReshapeTo(lengths, {batch}), i64);
+  V before = Maximum(last + c.SizeOf(1 - queries), c.ScalarInt(i64, 0));
   V position = Broadcast(Unsqueeze(before, {1}), tokens) + c.Iota(tokens, 1);
   if (c.Int("do_rotary") != 0) {
     V cos = c.In(7), sin = c.In(8);
     if (!c.ok() || cos.rank() != 2 || sin.rank() != 2) return c.Fail("the caches aren't of rank 2");
-    V ids = c.Has(9) ? Cast(c.In(9), i64) : position;
+    V ids = c.Has(9) ? PositionIds(c, Cast(c.In(9), i64), tokens, (*total)[0]) : position;
     const bool interleaved = c.Int("rotary_interleaved") != 0;
     cos = Rows(cos, ids);
     sin = Rows(sin, ids);
@@ -235,7 +247,7 @@ void GroupQueryAttention(NodeContext& c) {
   if (!c.ok()) return;
   const Shape pairs = {batch, queries, keys};
   V at = c.Iota(pairs, 2), own = Broadcast(Unsqueeze(position, {2}), pairs);
-  V visible = Bin(ir::Op::k_le, at, own);
+  V visible = Bin(ir::Op::k_le, at, Minimum(own, Unsqueeze(last, {1, 2})));
   const int64_t window = c.Int("local_window_size", -1);
   if (window > 0)
     visible = Bin(ir::Op::k_and, visible, Bin(ir::Op::k_gt, at, own - c.ScalarInt(i64, window)));

@@ -134,20 +134,24 @@ void LayerNormalization(NodeContext& c) {
   c.Out(2, inverse);
 }
 
-V RmsNormalised(V x, const std::vector<int>& axes, double epsilon) {
-  return x / Sqrt(Reduce(ir::Op::k_mean, x * x, axes, true) + epsilon);
+// 1 / root mean square goes out where it is wanted.
+V RmsNormalised(V x, const std::vector<int>& axes, double epsilon, V* inverse) {
+  V root = Sqrt(Reduce(ir::Op::k_mean, x * x, axes, true) + epsilon);
+  if (inverse != nullptr) *inverse = 1.0 / root;
+  return x / root;
 }
 
 void RmsNormalization(NodeContext& c) {
   V x = c.In(0), scale = c.In(1);
   if (!c.ok()) return;
   const int axis = c.Axis(c.Int("axis", -1), x.rank());
-  const DType type = x.dtype();
   const absl::StatusOr<DType> stash = ToDType(static_cast<int32_t>(c.Int("stash_type", 1)));
   if (!stash.ok()) return c.Fail(stash.status());
-  V y = RmsNormalised(type == f64 ? x : Cast(x, *stash), From(axis, x.rank()),
-                      c.Float("epsilon", 1e-5));
-  c.Out(0, Cast(y, type) * scale);
+  V inverse;
+  V y = RmsNormalised(x.dtype() == f64 ? x : Cast(x, *stash), From(axis, x.rank()),
+                      c.Float("epsilon", 1e-5), c.WantsOutput(1) ? &inverse : nullptr);
+  c.Out(0, Cast(y, scale.dtype()) * scale);
+  c.Out(1, inverse);  // of the simplified form
 }
 
 // (x + skip + bias) normalised; the sum is output 3.
@@ -162,14 +166,13 @@ Mapper SkipNorm(bool rms) {
     const std::vector<int> last = {sum.rank() - 1};
     const double epsilon = c.Float("epsilon", 1e-12);
     V mean, inverse;
-    V y = rms ? RmsNormalised(sum, last, epsilon) : Normalised(sum, last, epsilon, &mean, &inverse);
+    V y = rms ? RmsNormalised(sum, last, epsilon, c.WantsOutput(2) ? &inverse : nullptr)
+              : Normalised(sum, last, epsilon, &mean, &inverse);
     y = y * gamma;
     if (!rms && c.Has(3)) y = y + in(3);
     c.Out(0, Cast(y, type));
-    if (!rms) {
-      c.Out(1, mean);
-      c.Out(2, inverse);
-    }
+    c.Out(1, mean);  // of the form with a mean
+    c.Out(2, inverse);
     c.Out(3, Cast(sum, type));
   };
 }

@@ -25,11 +25,20 @@ void Gemm(NodeContext& c) {
   c.Out(0, y);
 }
 
+// The first axis behind those of the batch: [m, batch.., k] -> [batch.., m, k].
+V BatchFirst(V x) {
+  std::vector<int> order;
+  for (int i = 1; i + 1 < x.rank(); ++i) order.push_back(i);
+  order.insert(order.end(), {0, x.rank() - 1});
+  return Permute(x, order);
+}
+
 void FusedMatMul(NodeContext& c) {
   V a = c.In(0), b = c.In(1);
+  if (!c.ok()) return;
   const double alpha = c.Float("alpha", 1);
-  if (c.Int("transBatchA") != 0 || c.Int("transBatchB") != 0)
-    return c.Unsupported("transBatchA and transBatchB aren't supported");
+  if (c.Int("transBatchA") != 0 && a.rank() > 2) a = BatchFirst(a);
+  if (c.Int("transBatchB") != 0 && b.rank() > 2) b = BatchFirst(b);
   if (c.Int("transA") != 0) a = Transpose2(a);
   if (c.Int("transB") != 0) b = Transpose2(b);
   V y = MatMul(a, b);
@@ -93,6 +102,9 @@ V Contract(NodeContext& c, V a, const std::string& la, V b, const std::string& l
   if (!c.ok()) return x;
   const int nb = static_cast<int>(batch.size()), nr = static_cast<int>(rows.size()),
             nk = static_cast<int>(inner.size()), nc = static_cast<int>(columns.size());
+  // The product below compares only how many there are of all inner positions together.
+  for (int i = 0; i < nk; ++i)
+    c.Require(Eq(x.dim(nb + nr + i), y.dim(nb + i)), "axes of one label are equal");
   Shape result, bx, by;
   for (int i = 0; i < nb; ++i) {
     bx.push_back(x.dim(i));
