@@ -4,9 +4,11 @@
 #include <string>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 #include "ir/graph.h"
 #include "lathe/lathe.h"
+#include "tests/whole/op_bound.h"
 
 namespace lathe::whole {
 
@@ -20,20 +22,19 @@ absl::StatusOr<std::vector<Tensor>> RunByEvaluator(const Function& function,
                                                    absl::Span<const Tensor> inputs,
                                                    const std::string& version = "generic");
 
-// OK if the evaluator gives the bits of `found` for these inputs, by the generic version.
+// OK if the evaluator gives the bits of `found` for these inputs.
 absl::Status SameAsEvaluator(const Function& function, absl::Span<const Tensor> inputs,
-                             absl::Span<const Tensor> found);
+                             absl::Span<const Tensor> found,
+                             const std::string& version = "generic");
 
-// Element i of a dense tensor as a number.
-double At(const Tensor& t, int64_t i);
-
-// OK if found is within an op's bound of wanted: equal bits where `exact`, otherwise
-// |found - wanted| <= 8 |wanted - wanted64| + (relative 4e-6 of the largest magnitude beside it).
-absl::Status WithinBound(const Tensor& found, const Tensor& wanted, const Tensor& wanted64,
-                         bool exact);
-
-// Compiled code against the interpreter, and against the evaluator bit for bit. If the interpreter
-// refuses the inputs, so must the function.
+// Compiled code against the interpreter, each output by `within` (tests/whole/op_bound.h), and
+// against the evaluator bit for bit. If the interpreter refuses the inputs, so must the function,
+// with the same code; neither may fault.
+using Within = absl::FunctionRef<absl::Status(const Tensor& found, const Tensor& wanted,
+                                              const Tensor& wanted64)>;
+absl::Status CheckCall(const Function& function, const ir::Graph& graph,
+                       absl::Span<const Tensor> inputs, Within within, bool with_evaluator);
+// By WithinBound.
 absl::Status CheckCall(const Function& function, const ir::Graph& graph,
                        absl::Span<const Tensor> inputs, bool exact, bool with_evaluator);
 
