@@ -221,7 +221,9 @@ TEST(Cases, Z10_TheTablesUnionIsTheDeclaredDomain) {
   Trace t("product");
   const Dim n = t.dim("n");
   const Value x = t.input("x", f32, {n, 16});
-  const absl::StatusOr<Program> p = t.finish({matmul(x, t.constant(Counted({16, 8})))}, {"y"});
+  Tensor w(f32, {16, 160});  // wide enough for few rows to have code of their own
+  for (int64_t i = 0; i < w.num_elements(); ++i) w.data<float>()[i] = static_cast<float>(i % 3);
+  const absl::StatusOr<Program> p = t.finish({matmul(x, t.constant(w))}, {"y"});
   ASSERT_TRUE(p.ok()) << p.status();
   const absl::StatusOr<Function> f = CompileGraph(engine, p->graph());
   ASSERT_TRUE(f.ok()) << f.status();
