@@ -34,7 +34,7 @@ class AttentionLowering {
       : c_(c),
         group_(group),
         n_(c.graph.node(group.anchor)),
-        tile_(HasFewQueries() ? F32Tile(c.target, kFewQueries) : F32Tile(c.target)),
+        tile_(QueryTile(c.target, HasFewQueries() ? kFewQueries : 0)),
         width_(tile_.width),
         scope_(c, n_.attrs.causal ? "attention_causal" : "attention"),
         b_(scope_.b()) {}

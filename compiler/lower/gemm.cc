@@ -9,16 +9,14 @@
 // the window apart, and break off at the end of each row of positions; the elements of a window
 // come in pieces, which are products that add to one another.
 //
-// Two schedules: `tiles` serves any number of rows; `strips`, for at most kStripRows rows, works on
-// several panels at once, since a tile of so few rows would wait for its own accumulators.
-#include "compiler/lower/gemm.h"
-
+// Its schedule is one of product_schedule.h: tiles for any number of rows, strips for few.
 #include <algorithm>
 #include <functional>
 
 #include "absl/strings/str_cat.h"
 #include "compiler/lower/emit.h"
 #include "compiler/lower/micro.h"
+#include "compiler/lower/product_schedule.h"
 #include "compiler/lower/space.h"
 
 namespace lathe::compiler {
@@ -29,11 +27,7 @@ using ir::ValueId;
 using kernel::kNoReg;
 using kernel::Reg;
 
-constexpr int64_t kMaxDepth = 512;  // of one block of K: its panel stays near the core
-constexpr int64_t kTaskColumns = 192;
-constexpr int64_t kByteTaskColumns = 64;
-constexpr int kTilesPerTask = 4;    // row tiles of a task
-constexpr int kMaxStripPanels = 4;  // panels that a strip works on at once
+constexpr int64_t kMaxPieces = 512;  // elements of K in one block, of windows in pieces
 
 class GemmLowering {
  public:
@@ -41,12 +35,14 @@ class GemmLowering {
       : c_(c),
         group_(group),
         product_(c.graph.node(group.anchor)),
-        bytes_(IsByteGemm(c.graph, group.anchor)),
+        shape_(ProductOf(c.graph, group.anchor)),
+        bytes_(shape_.bytes),
         matrix_(bytes_ ? c.graph.node(product_.operands[1]).operands[0] : product_.operands[1]),
         weights_(c.graph.type(matrix_)),
-        depth_(weights_.shape[weights_.shape.size() - 2].constant()),
-        columns_(weights_.shape.back().constant()),
-        tile_(bytes_ ? ByteTile(c.target) : F32Tile(c.target, columns_)),
+        depth_(shape_.depth),
+        columns_(shape_.columns),
+        schedule_(ScheduleTiles(c.target, shape_)),
+        tile_(schedule_.tile),
         scope_(c, absl::StrCat("gemm_", group.members.size())),
         b_(scope_.b()),
         panel_rows_(bytes_ ? (depth_ + 3) / 4 : depth_),
@@ -58,20 +54,23 @@ class GemmLowering {
     graph_rows_ = Volume(Shape(lhs.begin(), lhs.end() - 1));
     rows_ = scope_.Param("rows", graph_rows_);
     MakeRuns();
+    if (!bytes_) in_place_ = WindowsInPlace(c_.graph, group_.anchor);
+    const ProductSchedule few = ScheduleStrips(c_.target, shape_);
+    const bool strips =
+        !in_place_ && few.most_rows > 0 && c_.query.Ask(graph_rows_ <= few.most_rows);
+    if (strips) {
+      schedule_ = few;
+      b_.Assume(rows_ <= few.most_rows);
+    }
     OpenBuffers();
-    const bool strips = !InPlace() && c_.query.Ask(graph_rows_ <= kStripRows);
-    if (strips) b_.Assume(rows_ <= kStripRows);
 
-    const int64_t width = strips   ? kMaxStripPanels * tile_.width
-                          : bytes_ ? kByteTaskColumns
-                                   : kTaskColumns;
-    const int64_t panels_per_task = std::max<int64_t>(1, width / tile_.width);
+    const int64_t panels_per_task = schedule_.task_panels;
     // At least one, so that the task's number has a divisor.
     const int64_t column_blocks =
         std::max<int64_t>(1, (panels_ + panels_per_task - 1) / panels_per_task);
-    const int64_t rows_per_task = kTilesPerTask * tile_.max_rows;
-    const Dim row_blocks = strips ? Dim(1) : CeilDiv(rows_, rows_per_task);
-    const Dim graph_row_blocks = strips ? Min(graph_rows_, 1) : CeilDiv(graph_rows_, rows_per_task);
+    const Dim row_blocks = strips ? Dim(1) : CeilDiv(rows_, schedule_.task_rows);
+    const Dim graph_row_blocks =
+        strips ? Min(graph_rows_, 1) : CeilDiv(graph_rows_, schedule_.task_rows);
     const Dim row_block = column_blocks == 1 ? b_.task() : FloorDiv(b_.task(), column_blocks);
     const Dim column_block = column_blocks == 1 ? Dim(0) : Mod(b_.task(), column_blocks);
     const Dim first_panel = column_block * panels_per_task;
@@ -88,13 +87,9 @@ class GemmLowering {
     const int64_t size = depth_ * columns_;
     const Dim work = bytes_ ? size / 20 + graph_rows_ * std::max<int64_t>(1, size / 150)
                             : graph_rows_ * std::max<int64_t>(1, size / 45);
-    return scope_.Finish(
-        graph_row_blocks * column_blocks, (strips ? Min(rows_, 1) : row_blocks) * column_blocks,
-        work,
-        strips
-            ? absl::StrCat("strips of up to ", kMaxStripPanels, " panels, ", tile_.width, " wide")
-            : absl::StrCat("tiles ", tile_.max_rows, "x", tile_.width, ", k ", block_depth_,
-                           InPlace() ? ", windows in place" : ""));
+    return scope_.Finish(graph_row_blocks * column_blocks,
+                         (strips ? Min(rows_, 1) : row_blocks) * column_blocks, work,
+                         absl::StrCat(schedule_.ToString(), InPlace() ? ", windows in place" : ""));
   }
 
  private:
@@ -115,10 +110,7 @@ class GemmLowering {
 
   void OpenBuffers() {
     ValueId base = bytes_ ? BytesOf(c_.graph, product_.operands[0]) : product_.operands[0];
-    if (!bytes_) {
-      if (const auto in_place = WindowsInPlace(c_.graph, group_.anchor))
-        base = OpenWindows(*in_place);
-    }
+    if (in_place_) base = OpenWindows(*in_place_);
     while (!c_.plan.IsBuffer(base)) base = c_.graph.node(base).operands[0];
     lhs_ = scope_.Input(base);
     const int64_t matrices = weights_.shape.size() == 3 ? weights_.shape[0].constant() : 1;
@@ -126,18 +118,12 @@ class GemmLowering {
                             matrices * panels_ * panel_rows_ * tile_.width);
     out_ = scope_.Output(group_.outputs[0]);
     if (through_scratch_ || columns_ % tile_.width != 0) {
-      const int64_t rows =
-          std::max(tile_.max_rows, through_scratch_ ? kStripRows * kMaxStripPanels : 0);
+      const int64_t rows = std::max<int64_t>(
+          tile_.max_rows, through_scratch_ ? schedule_.most_rows * schedule_.max_panels : 0);
       tile_buffer_ =
           scope_.Scratch("tile", bytes_ ? i32 : f32, rows * tile_.width, rows * tile_.width);
     }
-    if (bytes_) {
-      block_depth_ = std::max<int64_t>(1, depth_);
-      return;
-    }
-    const int64_t blocks = std::max<int64_t>(1, (depth_ + kMaxDepth - 1) / kMaxDepth);
-    block_depth_ = std::max<int64_t>(1, ((depth_ + blocks - 1) / blocks + 3) / 4 * 4);
-    if (InPieces()) block_depth_ = piece_ * std::max<int64_t>(1, kMaxDepth / piece_);
+    if (InPieces()) schedule_.block_depth = piece_ * std::max<int64_t>(1, kMaxPieces / piece_);
   }
 
   bool InPlace() const { return piece_ > 0; }
@@ -256,17 +242,17 @@ class GemmLowering {
             if (always_last) {
               epilogue();
             } else if (group_.members.size() > 1) {
-              b_.If(k + block_depth_ >= depth_, epilogue);
+              b_.If(k + schedule_.block_depth >= depth_, epilogue);
             }
           });
         });
       });
     };
-    if (depth_ <= block_depth_) {
+    const int64_t step = schedule_.block_depth;
+    if (depth_ <= step) {
       block(0, depth_, true);
     } else {
-      b_.For("k", 0, depth_, block_depth_,
-             [&](Dim k) { block(k, Min(block_depth_, depth_ - k), false); });
+      b_.For("k", 0, depth_, step, [&](Dim k) { block(k, Min(step, depth_ - k), false); });
     }
     if (columns_ % tile_.width != 0)
       b_.If(last_panel > whole,
@@ -298,17 +284,11 @@ class GemmLowering {
     Epilogue(row, rows, panel * tile_.width, left, tile_.width);
   }
 
-  // As many panels at once as the registers hold accumulators for.
-  int StripPanels(int rows) const {
-    const int registers = c_.target.num_vector_registers - 4;
-    return std::min(kMaxStripPanels, registers / (rows * (tile_.width / tile_.lanes)));
-  }
-
   void Strips(Dim first_panel, Dim last_panel) {
     const int64_t whole = columns_ / tile_.width;
     const Dim end = Min(last_panel, whole);
     std::function<void(int)> serve = [&](int rows) {
-      const int together = StripPanels(rows);
+      const int together = StripPanels(c_.target, schedule_, rows);
       auto strip = [&](Dim panel, int panels) {
         EmitMicroCall(b_, c_.micro, tile_, rows,
                       Call({0, rows, 0}, panel, 0, depth_, panels, through_scratch_));
@@ -319,13 +299,12 @@ class GemmLowering {
       b_.For("strip", 0, strips, 1, [&](Dim s) { strip(first_panel + s * together, together); });
       b_.For("panel", first_panel + strips * together, end, 1, [&](Dim panel) { strip(panel, 1); });
     };
-    static_assert(kStripRows == 3);
-    b_.If(
-        Eq(rows_, 1), [&] { serve(1); },
-        [&] {
-          b_.If(
-              Eq(rows_, 2), [&] { serve(2); }, [&] { serve(3); });
-        });
+    std::function<void(int)> choose = [&](int rows) {
+      if (rows == schedule_.most_rows) return serve(rows);
+      b_.If(
+          Eq(rows_, rows), [&] { serve(rows); }, [&] { choose(rows + 1); });
+    };
+    choose(1);
     if (columns_ % tile_.width != 0)
       b_.If(last_panel > whole, [&] { EdgePanel({0, rows_, 0}, whole); });
   }
@@ -365,20 +344,22 @@ class GemmLowering {
   const LowerContext& c_;
   const Group& group_;
   const Node& product_;
+  const ProductShape shape_;
   const bool bytes_;
   const ValueId matrix_;  // the constant
   const ir::ValueType& weights_;
   const int64_t depth_, columns_;
+  ProductSchedule schedule_;
   const TileShape tile_;
   KernelScope scope_;
   kernel::KernelBuilder& b_;
   const int64_t panel_rows_;  // elements of a panel's column
   const int64_t panels_;
   const bool through_scratch_;
-  int64_t block_depth_ = 1;
   Dim graph_rows_, rows_;
   std::vector<AxisRun> runs_;
   Shape row_shape_;
+  std::optional<InPlaceWindows> in_place_;
   // Of windows in place; a piece of 0: none.
   bool grouped_ = false;
   int64_t piece_ = 0;

@@ -114,27 +114,6 @@ std::shared_ptr<const kernel::Kernel> Build(MicroLhs lhs, int rows, int panels,
 
 }  // namespace
 
-TileShape F32Tile(const ScheduleTarget& target) {
-  const int lanes = target.native_lanes(f32);
-  return {target.num_vector_registers >= 32 ? 12 : 6, 2 * lanes, lanes};
-}
-
-TileShape F32Tile(const ScheduleTarget& target, int64_t columns) {
-  TileShape best = F32Tile(target);
-  const auto padded = [&](int64_t width) { return (columns + width - 1) / width * width; };
-  for (const int width : {best.lanes, best.lanes / 2}) {
-    if (width >= 4 && padded(width) * 5 < padded(best.width) * 4)
-      best = {best.max_rows, width, std::min(best.lanes, width)};
-  }
-  return best;
-}
-
-TileShape ByteTile(const ScheduleTarget& target) {
-  const int lanes = target.native_lanes(i32);
-  // Without an instruction for them, sums of four products need more registers.
-  return {target.num_vector_registers >= 32 ? 12 : 4, 2 * lanes, lanes};
-}
-
 std::shared_ptr<const kernel::Kernel> MicroKernels::Get(MicroLhs lhs, int rows, int panels,
                                                         const TileShape& tile) {
   std::lock_guard lock(mutex_);

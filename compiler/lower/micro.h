@@ -13,7 +13,7 @@
 #include <tuple>
 
 #include "codegen/kernel/builder.h"
-#include "compiler/lower/lower.h"
+#include "compiler/lower/product_schedule.h"
 
 namespace lathe::compiler {
 
@@ -22,18 +22,6 @@ enum class MicroLhs : uint8_t {
   kColumnMajor,  // A[k * lda + m]
   kBytes,        // u8 A[m * lda + k]; B is [ceil(k / 4)][nr] words of four i8, zero-padded; C i32
 };
-
-// The tile shapes of a target.
-struct TileShape {
-  int max_rows;  // of a tile: its accumulators fill the register file
-  int width;     // nr: columns of a panel
-  int lanes;     // of one register
-};
-TileShape F32Tile(const ScheduleTarget& target);
-// For a product with so many columns: a half or a quarter as wide where that leaves much less of
-// the last panel empty.
-TileShape F32Tile(const ScheduleTarget& target, int64_t columns);
-TileShape ByteTile(const ScheduleTarget& target);
 
 // Owned by an engine; thread-safe.
 class MicroKernels {

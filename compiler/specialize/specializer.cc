@@ -7,8 +7,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "compiler/lower/gemm.h"
 #include "compiler/lower/index_map.h"
+#include "compiler/lower/product_schedule.h"
 #include "compiler/plan/host_builder.h"
 
 namespace lathe::compiler {
@@ -141,15 +141,17 @@ absl::StatusOr<std::shared_ptr<const rt::Version>> Specializer::BuildWith(
 std::vector<rt::VersionRequest> Specializer::Propose() {
   std::vector<rt::VersionRequest> requests;
   if (options_.strategy != Strategy::kAuto) return requests;
-  std::vector<Dim> seen;
+  std::vector<std::pair<Dim, int64_t>> seen;
   for (const Group& g : plan().groups) {
     if (g.kind != GroupKind::kGemm) continue;
     if (WindowsInPlace(*graph_, g.anchor)) continue;  // has one schedule
     const Shape& lhs = graph_->type(graph_->node(g.anchor).operands[0]).shape;
     const Dim rows = Volume(Shape(lhs.begin(), lhs.end() - 1));
-    if (std::find(seen.begin(), seen.end(), rows) != seen.end()) continue;
-    seen.push_back(rows);
-    const Claim few = rows <= kStripRows;
+    const int64_t most = ScheduleStrips(backend_->target(), ProductOf(*graph_, g.anchor)).most_rows;
+    const std::pair<Dim, int64_t> range{rows, most};
+    if (most == 0 || std::find(seen.begin(), seen.end(), range) != seen.end()) continue;
+    seen.push_back(range);
+    const Claim few = rows <= most;
     if (graph_->facts().ProvesQuickly(few)) continue;
     if (graph_->facts().ProvesQuickly(Not(few))) continue;
     requests.push_back(

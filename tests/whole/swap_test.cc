@@ -20,7 +20,7 @@ examples::EncoderConfig TinyEncoder() {
   examples::EncoderConfig config = SmallEncoder();
   config.layers = 1;
   config.hidden = 32;
-  config.ffn = 48;
+  config.ffn = 160;  // wide enough for few rows to have code of their own
   return config;
 }
 
