@@ -54,6 +54,8 @@ absl::Status Optimise(ir::Graph& graph, const CompileOptions& options) {
   LATHE_RETURN_IF_ERROR(ir::Verify(graph));
   PassContext passes;
   passes.skip = options.skip_passes;
+  passes.fold_bytes = options.max_folded_bytes;
+  graph.fast_math |= options.fast_math;
   return RunPipeline(graph, passes);
 }
 
@@ -72,9 +74,9 @@ absl::StatusOr<std::shared_ptr<rt::StagedState>> CompileStaged(
   LATHE_RETURN_IF_ERROR(ir::Verify(*program));
   NameGraphs(*program);
   LATHE_ASSIGN_OR_RETURN(ir::Graph entry, ir::EntryGraph(*program));
+  LATHE_RETURN_IF_ERROR(CheckOpenSymbol(entry, options));
   auto entry_graph = std::make_shared<ir::Graph>(std::move(entry));
   const std::vector<std::shared_ptr<ir::Graph>> graphs = ir::GraphsOf(*program);
-  LATHE_RETURN_IF_ERROR(CheckOpenSymbol(entry, options));
   struct Empty {
     const ir::Stage* loop;
     std::shared_ptr<ir::Graph> graph;

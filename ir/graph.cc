@@ -33,6 +33,7 @@ Graph Graph::Clone() const {
   *copy.facts_ = *facts_;
   copy.name = name;
   copy.max_nodes = max_nodes;
+  copy.fast_math = fast_math;
   copy.body = body;
   copy.inputs = inputs;
   copy.output_names = output_names;

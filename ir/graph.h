@@ -103,6 +103,7 @@ class Graph {
 
   std::string name;
   int64_t max_nodes = kMaxNodes;          // more are refused by the builder
+  bool fast_math = false;                 // rewrites may change NaN, infinities and -0
   Block body;                             // results = outputs
   std::vector<ValueId> inputs;            // nodes of op `input`, in call order
   std::vector<std::string> output_names;  // one per result

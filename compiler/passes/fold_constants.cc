@@ -24,6 +24,11 @@ constexpr int64_t kAlwaysSmall = 4 << 10;  // bytes that a result may have whate
 
 constexpr int64_t kSeeded = 16 << 20;  // the same for seeded weights
 
+// What one run may compute in all: so often the bytes of the constants that it starts from, and the
+// bytes that one constant may have. A weight is cast, transposed and scaled; a thousand functions of
+// it, one after the other, are left to the calls.
+constexpr int64_t kGrowth = 4;
+
 bool Constant(const std::vector<Dim>& dims) {
   for (Dim d : dims) {
     if (!d.is_constant()) return false;
@@ -50,7 +55,14 @@ std::optional<int64_t> Elements(const Shape& shape) {
 
 class Folder {
  public:
-  Folder(ir::Graph& graph, const PassContext& context) : graph_(graph), context_(context) {}
+  Folder(ir::Graph& graph, const PassContext& context)
+      : graph_(graph), context_(context), bytes_left_(context.fold_bytes) {
+    for (ValueId v = 0; v < graph.num_nodes(); ++v) {
+      const Node& n = graph.node(v);
+      if (n.op == Op::k_constant) bytes_left_ += kGrowth * n.attrs.tensor.num_bytes();
+      if (n.op == Op::k_random) bytes_left_ += kSeeded;
+    }
+  }
 
   // The node's value, if it is known and small enough.
   std::optional<Tensor> Fold(const Node& n) {
@@ -86,14 +98,16 @@ class Folder {
     return SameValue(graph_.node(it->second), n) ? it->second : v;
   }
 
-  std::optional<Tensor> Evaluate(const Node& n, const std::vector<const Node*>& known) const {
+  std::optional<Tensor> Evaluate(const Node& n, const std::vector<const Node*>& known) {
     std::vector<Tensor> operands;
     for (const Node* operand : known) {
       std::optional<Tensor> t = ValueOf(*operand);
       if (!t) return std::nullopt;
       operands.push_back(*std::move(t));
     }
-    return EvaluateNode(graph_, n, operands);
+    std::optional<Tensor> result = EvaluateNode(graph_, n, operands);
+    if (result && result->num_bytes() > kAlwaysSmall) bytes_left_ -= result->num_bytes();
+    return result;
   }
 
   // Bytes of memory behind a constant or a broadcast of one.
@@ -112,6 +126,8 @@ class Folder {
     const int64_t most =
         std::min(context_.fold_bytes, std::max({kAlwaysSmall, least, operand_bytes}));
     if (!count || *count > most / SizeOf(n.type.dtype)) return false;
+    const int64_t bytes = *count * SizeOf(n.type.dtype);
+    if (bytes > kAlwaysSmall && bytes > bytes_left_) return false;
     // A broadcast operand is made whole for the evaluation.
     for (ValueId v : n.operands) {
       const std::optional<int64_t> wide = Elements(graph_.type(v).shape);
@@ -130,6 +146,7 @@ class Folder {
 
   ir::Graph& graph_;
   const PassContext& context_;
+  int64_t bytes_left_;
   absl::flat_hash_map<const void*, ValueId> by_buffer_;
   absl::flat_hash_map<size_t, std::vector<std::pair<Node, Tensor>>> folded_;  // by hash
 };

@@ -26,7 +26,7 @@ constexpr PassRow kTable[] = {
      "before sink_views, which moves the scale of q away from the product", false},
     {"sink_views", SinkViews,
      "after what looks for forms through views; before what looks behind products", false},
-    {"fold_scale", FoldScale, "before merge_products, which copies the matrices", false},
+    {"fold_scale", FoldScale, "before merge_products, which copies the matrices", false, false},
     {"narrow_products", NarrowProducts,
      "after folding: it wants constant matrices; after sink_views, which moves views off them"},
     {"merge_products", MergeProducts, "once products that are equal have become one"},
@@ -76,7 +76,9 @@ absl::Span<const PassRow> PassTable() { return kTable; }
 absl::Status RunPasses(ir::Graph& graph, PassContext& context) {
   if (absl::Status s = CheckSkips(context); !s.ok()) return s;
   for (const PassRow& row : kTable) {
-    if (std::find(context.skip.begin(), context.skip.end(), row.name) != context.skip.end()) {
+    const auto& skip = context.skip;
+    if (std::find(skip.begin(), skip.end(), row.name) != skip.end() ||
+        !(row.keeps_specials || graph.fast_math)) {
       context.timings.push_back({row.name, 0, false, true});
       continue;
     }

@@ -55,6 +55,8 @@ struct CompileOptions {
   Strategy strategy = Strategy::kAuto;
   std::string open_symbol;  // with kSeqDynamic alone: a symbol that inputs show
   std::vector<std::string> skip_passes;
+  bool fast_math = false;  // rewrites may change NaN, infinities and -0 (docs/numerics.md)
+  int64_t max_folded_bytes = int64_t{64} << 20;  // of one constant computed while compiling
   int max_versions = 6;
 };
 

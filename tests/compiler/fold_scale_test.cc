@@ -57,6 +57,22 @@ TEST(FoldScaleTest, AlsoThroughTheViewsBehindAConvolution) {
   EXPECT_THAT(Plan(text), HasSubstr("gemm (matmul add relu)"));
 }
 
+// A product that overflows is infinite whatever it is multiplied by, unless the program doesn't mind.
+TEST(FoldScaleTest, RunsForProgramsWithFastMathAlone) {
+  Engine engine({.threads = 1});
+  for (bool fast_math : {false, true}) {
+    absl::StatusOr<Program> program = Program::parse(
+        "dim n\nx: f32[n, 2]\noutput y = x @ constant(f32[2, 1]{3e38, 3e38}) * 0.001\n");
+    ASSERT_TRUE(program.ok()) << program.status();
+    absl::StatusOr<Function> f = engine.compile(*std::move(program), {.fast_math = fast_math});
+    ASSERT_TRUE(f.ok()) << f.status();
+    ASSERT_TRUE(f->prepare().ok());
+    const auto y = f->call({Tensor::FromVector<float>({1, 2}, {1, 1})});
+    ASSERT_TRUE(y.ok()) << y.status();
+    EXPECT_EQ(std::isinf((*y)[0].data<float>()[0]), !fast_math);
+  }
+}
+
 TEST(FoldScaleTest, WhatHasOtherUsersOrIsNotFiniteOrNotAColumnStays) {
   for (const char* lines : {
            "p = x @ w\noutput p\noutput y = p * 2\n",         // the product

@@ -35,6 +35,7 @@ Comparison Compare(const ir::Graph& graph, uint64_t seed, bool integer_valued) {
   PassContext all, context;
   all.verify = context.verify = true;
   ir::Graph best = graph.Clone();
+  best.fast_math = true;
   if (absl::Status s = RunPasses(best, all); !s.ok() && !Unproved(s)) {
     result.failure = s.ToString();
     return result;

@@ -94,6 +94,7 @@ inline double Difference(const ir::Graph& before, const ir::Graph& after,
 // Kernels of the program after all passes.
 inline int Kernels(const std::string& text) {
   ir::Graph graph = Parsed(text);
+  graph.fast_math = true;  // as models of files
   PassContext context;
   context.verify = true;
   absl::Status s = RunPasses(graph, context);
@@ -106,6 +107,7 @@ inline int Kernels(const std::string& text) {
 
 inline std::string Plan(const std::string& text) {
   ir::Graph graph = Parsed(text);
+  graph.fast_math = true;  // as models of files
   PassContext context;
   absl::Status s = RunPasses(graph, context);
   if (s.ok()) s = ir::ExpandComposites(&graph);
@@ -118,6 +120,7 @@ inline std::string Plan(const std::string& text) {
 inline double CompiledDifference(const std::string& text,
                                  const std::vector<std::vector<int64_t>>& sizes) {
   ir::Graph graph = Parsed(text);
+  graph.fast_math = true;  // as models of files
   const ir::Graph before = graph.Clone();
   Engine engine;
   absl::StatusOr<Function> f =
