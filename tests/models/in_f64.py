@@ -1,12 +1,11 @@
 #!/usr/bin/env python3
 """How far a model that is quantised dynamically is from itself in exact arithmetic.
 
-    python3 in_f64.py --models DIR --out DIR NAME ...
+    python3 in_f64.py --models DIR NAME ...
 
-Needs numpy and onnx. DIR holds NAME.onnx, OUT what reference.py wrote. The model runs with all its
-f32 values, weights and scales as f64, by the format's own reference evaluator: the 8-bit values are
-then those of exact sums. Writes 'rms_f64', the relative rms of the references against that, to each
-output in OUT/NAME/index.json.
+Needs numpy and onnx; DIR as reference.py and fetch.py leave it. The model runs with all its f32
+values, weights and scales as f64, by the format's own reference evaluator: the 8-bit values are then
+those of exact sums. Prints, per case, the relative rms of each output against the references.
 """
 import argparse
 import json
@@ -64,30 +63,27 @@ def widen(model):
     return model
 
 
-def measure(models, out, name):
+def measure(models, name):
     model = widen(onnx.load(models / f"{name}.onnx"))
     runner = ReferenceEvaluator(model, new_ops=[DynamicQuantizeLinear, DequantizeLinear, MatMulInteger])
-    path = out / name / "index.json"
-    index = json.loads(path.read_text())
-    for case, entry in index.items():
-        inputs = dict(np.load(out / name / f"{case}.in.npz"))
+    folder = models / "reference" / name
+    for case in json.loads((folder / "index.json").read_text()):
+        inputs = dict(np.load(folder / f"{case}.in.npz"))
         inputs = {k: v.astype(np.float64) if v.dtype == np.float32 else v for k, v in inputs.items()}
-        wanted = np.load(out / name / f"{case}.out.npz")
-        for output, value in zip(entry["outputs"], runner.run(None, inputs)):
-            output["rms_f64"] = reference.relative_rms(value, wanted[output["name"]])
-        print(name, case, *(f"{o['rms_f64']:.4f}" for o in entry["outputs"]))
-    path.write_text(json.dumps(index, indent=1))
+        wanted = np.load(folder / f"{case}.out.npz")
+        rms = [reference.relative_rms(value, wanted[o.name])
+               for o, value in zip(model.graph.output, runner.run(None, inputs))]
+        print(name, case, *(f"{x:.4f}" for x in rms))
 
 
 def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("--models", required=True, metavar="DIR", type=pathlib.Path, help="folder of NAME.onnx")
-    p.add_argument("--out", required=True, metavar="DIR", type=pathlib.Path, help="folder of the references")
     p.add_argument("names", nargs="+", metavar="NAME")
     a = p.parse_args()
     warnings.simplefilter("ignore")  # log of 0 in position buckets, which a Where drops
     for name in a.names:
-        measure(a.models, a.out, name)
+        measure(a.models, name)
 
 
 main()

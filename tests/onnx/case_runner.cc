@@ -14,6 +14,7 @@
 #include "ir/staged_interpreter.h"
 #include "ir/visit_dtype.h"
 #include "lathe/onnx.h"
+#include "tests/util/same_bits.h"
 
 namespace lathe::onnx {
 namespace {
@@ -145,13 +146,16 @@ std::string Difference(const Tensor& got, const Tensor& wanted, double tolerance
   if (got.shape() != wanted.shape())
     return absl::StrCat("shape [", absl::StrJoin(got.shape(), ", "), "], wanted [",
                         absl::StrJoin(wanted.shape(), ", "), "]");
-  const std::vector<double> a = AsDoubles(got.Contiguous()), b = AsDoubles(wanted.Contiguous());
+  const Tensor x = got.Contiguous(), y = wanted.Contiguous();
+  if (!IsFloat(got.dtype()))
+    return FirstDifference(got.dtype(), static_cast<const uint8_t*>(y.raw()),
+                           static_cast<const uint8_t*>(x.raw()), x.num_elements());
+  const std::vector<double> a = AsDoubles(x), b = AsDoubles(y);
   double peak = 0;
   for (double x : b)
     if (std::isfinite(x)) peak = std::max(peak, std::fabs(x));
   const double bound =
-      (tolerance != 0 && IsFloat(got.dtype()) ? tolerance : DefaultTolerance(got.dtype())) *
-      std::max(peak, kLeastPeak);
+      (tolerance != 0 ? tolerance : DefaultTolerance(got.dtype())) * std::max(peak, kLeastPeak);
   for (size_t i = 0; i < a.size(); ++i) {
     const bool same =
         a[i] == b[i] || (std::isnan(a[i]) && std::isnan(b[i])) || std::fabs(a[i] - b[i]) <= bound;
