@@ -1,27 +1,46 @@
 #include "repl/line_reader.h"
 
 #include <histedit.h>
+#include <poll.h>
+#include <sys/eventfd.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <csignal>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <cwchar>
 
 namespace lathe::repl {
 namespace {
 
 constexpr int kHistoryLines = 2000;
 
-// Only wakes the read: while a statement runs, Ctrl-C has its usual meaning.
-void OnInterrupt(int) {}
+// Only wakes the read, also one that hasn't begun and from any thread: while a statement runs,
+// Ctrl-C has its usual meaning.
+int interrupts = -1;  // an eventfd
+
+void OnInterrupt(int) {
+  const int before = errno;
+  const uint64_t one = 1;
+  [[maybe_unused]] const ssize_t written = write(interrupts, &one, sizeof one);
+  errno = before;
+}
+
+bool TakeInterrupts() {
+  uint64_t count = 0;
+  return read(interrupts, &count, sizeof count) > 0;
+}
 
 class InterruptGuard {
  public:
   InterruptGuard() {
+    if (interrupts < 0) interrupts = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+    TakeInterrupts();
     struct sigaction action = {};
-    action.sa_handler = OnInterrupt;  // without SA_RESTART, so that read() returns
+    action.sa_handler = OnInterrupt;
     sigaction(SIGINT, &action, &before_);
   }
   ~InterruptGuard() { sigaction(SIGINT, &before_, nullptr); }
@@ -60,6 +79,27 @@ struct LineReader::Impl {
   }
   static char* Prompt(EditLine* edit) { return Of(edit)->prompt.data(); }
 
+  // The next character: 1, 0 at the end, -1 with EINTR for an interrupt. Bytes that are none are
+  // skipped.
+  static int ReadCharacter(EditLine*, wchar_t* to) {
+    std::mbstate_t state = {};
+    for (;;) {
+      pollfd ready[] = {{STDIN_FILENO, POLLIN, 0}, {interrupts, POLLIN, 0}};
+      if (poll(ready, 2, -1) < 0 && errno != EINTR) return -1;
+      if (TakeInterrupts()) {
+        errno = EINTR;
+        return -1;
+      }
+      if (ready[0].revents == 0) continue;
+      char byte = 0;
+      const ssize_t count = read(STDIN_FILENO, &byte, 1);
+      if (count <= 0) return static_cast<int>(count);
+      const size_t used = std::mbrtowc(to, &byte, 1, &state);
+      if (used <= 1) return 1;
+      if (used == static_cast<size_t>(-1)) state = {};
+    }
+  }
+
   static unsigned char OnTab(EditLine* edit, int) {
     const LineInfo* line = el_line(edit);
     const std::string_view before(line->buffer, static_cast<size_t>(line->cursor - line->buffer));
@@ -91,6 +131,7 @@ LineReader::LineReader(Completer complete) : impl_(std::make_unique<Impl>()) {
   }
   el_set(edit, EL_CLIENTDATA, impl_.get());
   el_set(edit, EL_PROMPT, &Impl::Prompt);
+  el_set(edit, EL_GETCFN, &Impl::ReadCharacter);
   el_set(edit, EL_EDITOR, "emacs");
   el_set(edit, EL_HIST, history, impl_->history);
   el_set(edit, EL_ADDFN, "lathe-complete", "completes a word", &Impl::OnTab);
