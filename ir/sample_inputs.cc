@@ -1,5 +1,6 @@
-// Inputs for any graph: SampleInputs of ir/samples.h.
+// Inputs for any graph: SampleInputs and TimingInputs of ir/samples.h.
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <limits>
 #include <optional>
@@ -35,13 +36,19 @@ absl::flat_hash_map<ValueId, int64_t> IndexedExtents(const Graph& graph,
   return extents;
 }
 
+enum class Values { kAny, kIntegers, kTiming };
+
 // Element `index` of stream `seed`.
 class Draw {
  public:
-  Draw(uint64_t seed, bool integer_valued) : seed_(seed), integer_valued_(integer_valued) {}
+  Draw(uint64_t seed, Values values) : seed_(seed), values_(values) {}
 
   double Float(uint64_t index) const {
-    if (integer_valued_) return static_cast<double>(SmallInteger(index));
+    if (values_ == Values::kIntegers) return static_cast<double>(SmallInteger(index));
+    if (values_ == Values::kTiming) {
+      const double x = PhiloxNormal(seed_, index);
+      return x + std::copysign(0x1p-10, x);  // beyond the denormals of every type
+    }
     switch (Pick(index, 32)) {
       case 0:
         return 0.0;
@@ -58,7 +65,8 @@ class Draw {
 
   template <typename T>
   T Integer(uint64_t index) const {
-    const int64_t choice = integer_valued_ ? 99 : Pick(index, 24);
+    if (values_ == Values::kTiming) return static_cast<T>(Pick(index, 2));
+    const int64_t choice = values_ == Values::kIntegers ? 99 : Pick(index, 24);
     if (choice == 0) return std::numeric_limits<T>::min();
     if (choice == 1) return std::numeric_limits<T>::max();
     if (choice == 2) {
@@ -73,6 +81,7 @@ class Draw {
 
   // A valid index into `extent`, or 0 if there is none.
   int64_t Index(uint64_t index, int64_t extent) const {
+    if (values_ == Values::kTiming) return extent < 2 ? 0 : Pick(index, 2);
     return extent <= 0 ? 0 : PhiloxInteger(seed_, index, -extent, extent - 1);
   }
 
@@ -92,7 +101,7 @@ class Draw {
   }
 
   uint64_t seed_;
-  bool integer_valued_;
+  Values values_;
 };
 
 void Fill(const Draw& draw, std::optional<int64_t> indexed, Tensor* t) {
@@ -147,6 +156,26 @@ void FillOffsets(uint64_t seed, int64_t total, int64_t longest, bool exact, Tens
   }
 }
 
+std::vector<Tensor> Inputs(const Graph& graph, absl::Span<const int64_t> sizes, uint64_t seed,
+                           Values values) {
+  const absl::flat_hash_map<ValueId, int64_t> indexed = IndexedExtents(graph, sizes);
+  std::vector<Tensor> inputs;
+  for (size_t i = 0; i < graph.inputs.size(); ++i) {
+    const ValueType& type = graph.type(graph.inputs[i]);
+    std::vector<int64_t> shape;
+    for (Dim d : type.shape) shape.push_back(dim::Evaluate(d, sizes).value_or(-1));
+    Tensor t(type.dtype, std::move(shape));
+    const auto it = indexed.find(graph.inputs[i]);
+    // Each input has a stream of its own.
+    const Draw draw(seed + (static_cast<uint64_t>(i) << 40), values);
+    if (!FillSizes(graph.node(graph.inputs[i]).attrs, sizes,
+                   seed + (static_cast<uint64_t>(i) << 40), &t))
+      Fill(draw, it == indexed.end() ? std::nullopt : std::optional<int64_t>(it->second), &t);
+    inputs.push_back(std::move(t));
+  }
+  return inputs;
+}
+
 }  // namespace
 
 bool FillSizes(const Attrs& attrs, absl::Span<const int64_t> sizes, uint64_t seed, Tensor* t) {
@@ -172,22 +201,12 @@ bool FillSizes(const Attrs& attrs, absl::Span<const int64_t> sizes, uint64_t see
 
 std::vector<Tensor> SampleInputs(const Graph& graph, absl::Span<const int64_t> sizes, uint64_t seed,
                                  bool integer_valued) {
-  const absl::flat_hash_map<ValueId, int64_t> indexed = IndexedExtents(graph, sizes);
-  std::vector<Tensor> inputs;
-  for (size_t i = 0; i < graph.inputs.size(); ++i) {
-    const ValueType& type = graph.type(graph.inputs[i]);
-    std::vector<int64_t> shape;
-    for (Dim d : type.shape) shape.push_back(dim::Evaluate(d, sizes).value_or(-1));
-    Tensor t(type.dtype, std::move(shape));
-    const auto it = indexed.find(graph.inputs[i]);
-    // Each input has a stream of its own.
-    const Draw draw(seed + (static_cast<uint64_t>(i) << 40), integer_valued);
-    if (!FillSizes(graph.node(graph.inputs[i]).attrs, sizes,
-                   seed + (static_cast<uint64_t>(i) << 40), &t))
-      Fill(draw, it == indexed.end() ? std::nullopt : std::optional<int64_t>(it->second), &t);
-    inputs.push_back(std::move(t));
-  }
-  return inputs;
+  return Inputs(graph, sizes, seed, integer_valued ? Values::kIntegers : Values::kAny);
+}
+
+std::vector<Tensor> TimingInputs(const Graph& graph, absl::Span<const int64_t> sizes,
+                                 uint64_t seed) {
+  return Inputs(graph, sizes, seed, Values::kTiming);
 }
 
 }  // namespace lathe::ir

@@ -50,6 +50,12 @@ std::vector<OpSample> SamplesOf(Op op, DType dtype, const SampleOptions& options
 std::vector<Tensor> SampleInputs(const Graph& graph, absl::Span<const int64_t> sizes, uint64_t seed,
                                  bool integer_valued);
 
+// Inputs to time calls with: floats are normal numbers, none denormal, and integers 0 or 1, which
+// most programs take as ids, masks and flags; 0 where the graph indexes fewer than two elements.
+// Inputs that give sizes give these. Otherwise as SampleInputs.
+std::vector<Tensor> TimingInputs(const Graph& graph, absl::Span<const int64_t> sizes,
+                                 uint64_t seed);
+
 // For an input whose elements give sizes (a shape input, the offsets of a ragged dim): elements
 // that give these sizes, rows of different lengths among them. False, and nothing done, for others.
 bool FillSizes(const Attrs& attrs, absl::Span<const int64_t> sizes, uint64_t seed, Tensor* t);

@@ -1,21 +1,22 @@
 #include "repl/model_command.h"
 
 #include <algorithm>
-#include <charconv>
 #include <chrono>
+#include <memory>
 #include <nlohmann/json.hpp>
-#include <optional>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "absl/strings/str_split.h"
 #include "compiler/io/array_files.h"
+#include "compiler/onnx/command_line.h"
 #include "ir/attr_text.h"
 #include "ir/dim/facts.h"
 #include "ir/graph.h"
 #include "ir/staged.h"
-#include "lathe/onnx.h"
+#include "ir/status_macros.h"
+#include "repl/library_routines.h"
 #include "repl/memory_size.h"
 
 namespace lathe::repl {
@@ -30,29 +31,6 @@ absl::Status Wrong(const std::string& what) {
   return absl::InvalidArgumentError(absl::StrCat(what, "; see jit-repl --help"));
 }
 
-absl::Status ReadAt(const std::string& value, Sizes* at) {
-  for (const std::string& part : std::vector<std::string>(absl::StrSplit(value, ','))) {
-    const size_t equals = part.find('=');
-    int64_t number = 0;
-    if (equals == std::string::npos || !absl::SimpleAtoi(part.substr(equals + 1), &number))
-      return Wrong(absl::StrCat("--at has '", part, "', wanted name=size"));
-    (*at)[part.substr(0, equals)] = number;
-  }
-  return absl::OkStatus();
-}
-
-absl::Status ReadOpen(const std::string& value, ModelArguments* a) {
-  const size_t equals = value.rfind('=');
-  const size_t colon = value.rfind(':', equals);
-  int axis = 0;
-  if (equals == std::string::npos || colon == std::string::npos ||
-      !absl::SimpleAtoi(value.substr(colon + 1, equals - colon - 1), &axis)) {
-    return Wrong(absl::StrCat("--open is '", value, "', wanted input:axis=name"));
-  }
-  a->open[{value.substr(0, colon), axis}] = value.substr(equals + 1);
-  return absl::OkStatus();
-}
-
 // The types of the program's inputs, by the model's names.
 std::vector<std::string> InputTypes(const Program& program) {
   std::vector<std::string> types;
@@ -65,14 +43,28 @@ std::vector<std::string> InputTypes(const Program& program) {
   return types;
 }
 
-std::vector<std::string> FactTexts(const ir::Graph& graph) {
+// What the sizes must satisfy, each claim once: of a program in stages, what any stage or body
+// needs, in the order in which a call meets them.
+std::vector<std::string> FactTexts(const Program& program) {
+  std::vector<const ir::Graph*> graphs;
+  std::vector<std::shared_ptr<ir::Graph>> staged;
+  if (program.is_staged()) {
+    staged = ir::GraphsOf(program.staged());
+    for (const std::shared_ptr<ir::Graph>& graph : staged) graphs.push_back(graph.get());
+  } else {
+    graphs.push_back(&program.graph());
+  }
   std::vector<std::string> lines;
-  for (const dim::Fact& f : graph.facts().facts()) {
-    if (f.standing == dim::Standing::kDerived) continue;
-    std::string line =
-        absl::StrCat(f.claim.ToString(), "   ", Name(f.standing), " by ", f.source.what);
-    if (!f.source.where.empty()) absl::StrAppend(&line, " (", f.source.where, ")");
-    lines.push_back(std::move(line));
+  absl::flat_hash_set<std::string> claims;
+  for (const ir::Graph* graph : graphs) {
+    for (const dim::Fact& f : graph->facts().facts()) {
+      if (f.standing == dim::Standing::kDerived) continue;
+      const std::string claim = f.claim.ToString();
+      if (!claims.insert(claim).second) continue;
+      std::string& line =
+          lines.emplace_back(absl::StrCat(claim, "   ", Name(f.standing), " by ", f.source.what));
+      if (!f.source.where.empty()) absl::StrAppend(&line, " (", f.source.where, ")");
+    }
   }
   return lines;
 }
@@ -82,33 +74,14 @@ std::string LineOf(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-// What a program does by routines instead of generated code.
-std::vector<std::string> LibraryRoutines(const ir::Staged& program) {
-  std::vector<std::string> routines;
-  for (const ir::Stage& stage : program.stages) {
-    if (stage.kind == ir::Stage::Kind::kLoop &&
-        stage.outputs.size() > static_cast<size_t>(stage.num_carried))
-      routines.push_back(absl::StrCat("copies that join what the steps give: ", stage.name));
-    for (const auto& body : stage.bodies)
-      for (std::string& inner : LibraryRoutines(*body)) routines.push_back(std::move(inner));
-  }
-  return routines;
-}
-
 class Command {
  public:
   Command(const ModelArguments& arguments, std::FILE* out) : a_(arguments), out_(out) {}
 
   absl::Status Run() {
-    OnnxOptions options;
-    options.dims = a_.dims;
-    options.open = a_.open;
-    io::Arrays arrays;
+    OnnxOptions options = a_.load;
     if (!a_.inputs.empty()) {
-      absl::StatusOr<io::Arrays> read = io::ReadArrays(a_.inputs);
-      if (!read.ok()) return read.status();
-      arrays = *std::move(read);
-      for (const auto& [name, t] : arrays) options.contents[name] = t;
+      LATHE_ASSIGN_OR_RETURN(options.contents, io::ReadArrays(a_.inputs));
     }
     const auto start = std::chrono::steady_clock::now();
     absl::StatusOr<OnnxModel> model = load_onnx(a_.model, options);
@@ -118,38 +91,22 @@ class Command {
     if (a_.inspect) engine_options.background_compiles = false;  // the generic versions alone
     Engine engine(engine_options);
     const std::vector<std::string> types = InputTypes(model->program);
-    std::vector<std::string> facts;
-    if (!model->program.is_staged()) {
-      facts = FactTexts(model->program.graph());
-    } else {
-      for (const ir::Stage& stage : model->program.staged().stages)
-        if (stage.graph != nullptr && facts.empty()) facts = FactTexts(*stage.graph);
-    }
-    if (model->program.is_staged()) {
-      stages_ = model->program.staged().stages.size();
-      routines_ = LibraryRoutines(model->program.staged());
-    }
+    const std::vector<std::string> facts = FactTexts(model->program);
+    if (model->program.is_staged()) stages_ = model->program.staged().stages.size();
     absl::StatusOr<Function> f = engine.compile(std::move(model->program));
     if (!f.ok()) return f.status();
     if (absl::Status s = f->prepare(); !s.ok()) return s;
     const double seconds =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     if (a_.inspect) return Inspect(*model, *f, types, facts, seconds);
-    return Call(engine, *model, *f, arrays, seconds);
+    return Call(engine, *model, *f, options.contents, seconds);
   }
 
  private:
   absl::Status Call(Engine& engine, const OnnxModel& model, const Function& f,
                     const io::Arrays& arrays, double load_seconds) {
-    std::vector<Tensor> inputs;
-    for (const std::string& name : model.inputs) {
-      const auto found = arrays.find(name);
-      if (found == arrays.end())
-        return absl::InvalidArgumentError(
-            absl::StrCat(a_.inputs.empty() ? "--inputs" : a_.inputs, " has no array '", name,
-                         "'; the model's inputs are ", absl::StrJoin(model.inputs, ", ")));
-      inputs.push_back(found->second);
-    }
+    LATHE_ASSIGN_OR_RETURN(const std::vector<Tensor> inputs,
+                           onnx::InputsFrom(a_.inputs, arrays, model));
     const auto start = std::chrono::steady_clock::now();
     absl::StatusOr<std::vector<Tensor>> outputs = f.call(inputs);
     if (!outputs.ok()) return outputs.status();
@@ -202,7 +159,8 @@ class Command {
     json["stages"] = stages_;
     json["kernels"] = kernels;
     json["kernel_families"] = families;
-    json["library_routines"] = routines_;
+    const std::vector<std::string> routines = LibraryRoutines(f);
+    json["library_routines"] = routines;
     json["load_seconds"] = seconds;
     if (!a_.at.empty()) {
       const absl::StatusOr<int64_t> bytes = f.peak_bytes(a_.at);
@@ -238,9 +196,9 @@ class Command {
                     stages_ > 1 ? absl::StrCat(" in ", stages_, " stages") : "");
     words.clear();
     for (const auto& [name, count] : families) words.push_back(absl::StrCat(name, " ", count));
-    absl::StrAppend(&text, words.empty() ? "" : ": ", absl::StrJoin(words, ", "),
-                    "\n  library routines: ",
-                    routines_.empty() ? "none" : absl::StrJoin(routines_, "; "), "\n");
+    absl::StrAppend(
+        &text, words.empty() ? "" : ": ", absl::StrJoin(words, ", "),
+        "\n  library routines: ", routines.empty() ? "none" : absl::StrJoin(routines, "; "), "\n");
     if (json.contains("peak_bytes")) {
       const auto bytes = json["peak_bytes"].get<int64_t>();
       absl::StrAppend(&text, "peak bytes\n  ", bytes, ReadableBytes(bytes), "\n");
@@ -252,7 +210,6 @@ class Command {
   const ModelArguments& a_;
   std::FILE* out_;
   size_t stages_ = 1;
-  std::vector<std::string> routines_;
 };
 
 }  // namespace
@@ -291,18 +248,21 @@ absl::StatusOr<ModelArguments> ReadModelArguments(const std::vector<std::string>
     } else if (name == "--outputs") {
       a.outputs = value;
     } else if (name == "--dim") {
-      a.dims.push_back(value);
+      a.load.dims.push_back(value);
     } else if (name == "--open") {
-      s = ReadOpen(value, &a);
+      s = onnx::ReadOpen(value, &a.load);
     } else if (name == "--at") {
-      s = ReadAt(value, &a.at);
+      const absl::StatusOr<Sizes> at = onnx::ReadSizes("--at", value);
+      if (at.ok()) a.at = *at;
+      s = at.status();
     } else if (name == "--threads") {
       if (!absl::SimpleAtoi(value, &a.threads) || a.threads < 1 || a.threads > kMostThreads)
-        s = Wrong(absl::StrCat("--threads is '", value, "', wanted 1..", kMostThreads));
+        s = absl::InvalidArgumentError(
+            absl::StrCat("--threads is '", value, "', wanted 1..", kMostThreads));
     } else {
-      s = Wrong(absl::StrCat("unknown option ", name));
+      s = absl::InvalidArgumentError(absl::StrCat("unknown option ", name));
     }
-    if (!s.ok()) return s;
+    if (!s.ok()) return Wrong(std::string(s.message()));
   }
   if (a.model.empty()) return Wrong("no model is given");
   if (!a.inspect && a.inputs.empty()) return Wrong("--inputs is missing");

@@ -1,22 +1,20 @@
 #pragma once
 // `jit-repl run model.onnx` and `jit-repl inspect model.onnx`: a model file from the command line.
 #include <cstdio>
-#include <map>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "lathe/engine.h"
+#include "lathe/onnx.h"
 
 namespace lathe::repl {
 
 struct ModelArguments {
   bool inspect = false;
   std::string model, inputs, outputs;
-  std::vector<std::string> dims;                            // --dim "seq in 1..8192"
-  std::map<std::pair<std::string, int>, std::string> open;  // --open input:axis=name
-  Sizes at;                                                 // --at batch=4,seq=512
+  OnnxOptions load;  // --dim "seq in 1..8192", --open input:axis=name; contents of --inputs
+  Sizes at;          // --at batch=4,seq=512
   int threads = 0;
   bool json = false;
 };

@@ -19,18 +19,24 @@ ABSL_FLAG(
     std::string, dims, "",
     "sizes of calls, for `model`: batch=1,seq=128;batch=1,seq=7, or @FILE: a CSV file of names "
     "and a line of sizes for each call");
+ABSL_FLAG(std::string, dim, "", "facts about dims, for `model`: seq in 1..8192;batch == 4");
+ABSL_FLAG(std::string, open, "",
+          "axes that the file fixes, to open as dims, for `model`: x:1=width;y:0=batch");
+ABSL_FLAG(std::string, inputs, "",
+          "inputs for `model` in place of made ones: .npz, .safetensors, or .npy named after its "
+          "input; sizes are those of its arrays");
 
 namespace {
 
 constexpr char kUsage[] =
-    "lathe-bench SUITE [--threads N] [--rounds N], lathe-bench model FILE.onnx --dims SIZES,\n"
-    "or lathe-bench --contestant\n"
+    "lathe-bench SUITE [--threads N] [--rounds N], lathe-bench --contestant,\n"
+    "or lathe-bench model FILE.onnx --dims SIZES | --inputs FILE [--dim FACTS] [--open AXES]\n"
     "suites: trace       the encoder over a trace of request lengths\n"
     "        first-call  first call at a size against warm calls, 5 processes\n"
     "        gemm        products in cache against the FMA peak, one core\n"
     "        versions    range versions against the generic one\n"
     "        call        overhead of a call and of a kernel\n"
-    "        model       an ONNX model at the sizes of --dims\n"
+    "        model       an ONNX model at the sizes of --dims, or of --inputs\n"
     "        simplify    divisions of sizes in kernels, before and after simplification";
 
 std::string Self() {
@@ -63,9 +69,15 @@ int main(int argc, char** argv) {
     std::cerr << kUsage << "\n";
     return 2;
   }
-  const absl::Status status = suite->second(
-      {absl::GetFlag(FLAGS_threads), absl::GetFlag(FLAGS_rounds), absl::GetFlag(FLAGS_trace),
-       Self(), is_model ? arguments[2] : "", absl::GetFlag(FLAGS_dims)});
+  const absl::Status status = suite->second({.threads = absl::GetFlag(FLAGS_threads),
+                                             .rounds = absl::GetFlag(FLAGS_rounds),
+                                             .trace = absl::GetFlag(FLAGS_trace),
+                                             .self = Self(),
+                                             .model = is_model ? arguments[2] : "",
+                                             .dims = absl::GetFlag(FLAGS_dims),
+                                             .facts = absl::GetFlag(FLAGS_dim),
+                                             .open = absl::GetFlag(FLAGS_open),
+                                             .inputs = absl::GetFlag(FLAGS_inputs)});
   if (status.ok()) return 0;
   std::cerr << "lathe-bench: " << status.message() << "\n";
   return 1;

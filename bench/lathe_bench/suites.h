@@ -11,8 +11,12 @@ struct SuiteOptions {
   int rounds = 21;
   std::string trace;  // CSV of request lengths
   std::string self;   // how to start this program again, for suites that need fresh processes
-  std::string model;  // ONNX file
-  std::string dims;   // "batch=1,seq=128;batch=1,seq=7"
+  // Of `model`; what may be several is separated by ';'.
+  std::string model;   // ONNX file
+  std::string dims;    // sizes of calls: "batch=1,seq=128;batch=1,seq=7", or "@FILE", a trace
+  std::string facts;   // about its dims: "seq in 1..8192;batch == 4"
+  std::string open;    // axes to open: "x:1=width;y:0=batch"
+  std::string inputs;  // file of its inputs; sizes are then those of its arrays
 };
 
 // The encoder over a trace of lengths: novel lengths, then warm passes; tokens/s.
@@ -32,7 +36,10 @@ absl::Status Versions(const SuiteOptions& options);
 // ns of call_into over programs of 1, 8 and 64 kernels, sizes alternating: intercept and slope.
 absl::Status CallOverhead(const SuiteOptions& options);
 
-// An ONNX model at the sizes of `dims`: first and warm calls, peak bytes.
+// An ONNX model at the sizes of `dims`, or on the arrays of `inputs`: first and warm calls, peak
+// bytes. Without arrays, floats are normal numbers, none denormal, and integers 0 or 1, which most
+// models take as ids, masks and flags. InvalidArgument lists the model's dims if one has no size,
+// or a size no dim.
 absl::Status ModelRun(const SuiteOptions& options);
 
 // Divisions of sizes in the kernels of the encoder and of programs full of views: as traced, with

@@ -10,6 +10,7 @@
 #include "compiler/io/npz.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "nlohmann/json.hpp"
 #include "tests/onnx/model_writer.h"
 
 namespace lathe::repl {
@@ -80,10 +81,49 @@ TEST_F(ModelCommand, InspectSaysWhatTheModelNeeds) {
   EXPECT_THAT(text_, HasSubstr("x: f32[n, 4]"));
   EXPECT_THAT(text_, HasSubstr("n <= 8   declared by option"));
   EXPECT_THAT(text_, HasSubstr("Add 1"));
-  EXPECT_THAT(text_, HasSubstr("library routines: none"));
+  EXPECT_THAT(text_, HasSubstr("library routines: copies of inputs that aren't contiguous: x\n"));
   EXPECT_THAT(text_, HasSubstr("peak bytes"));
   ASSERT_EQ(Run({"inspect", model_, "--json", "--open", "x:1=width"}), 0) << text_;
   EXPECT_THAT(text_, HasSubstr(R"("type":"f32[n, width]")"));
+}
+
+// indices = NonZero(x) reshaped to [-1, 3], and the steps of a Loop joined, each x reshaped to
+// [-1, 2], with x: f32[n, 5].
+std::string WriteStagedModel(const fs::path& folder) {
+  onnx::GraphWriter body;
+  body.Input("step", onnx::kInt64, {});
+  body.Input("goes_on", onnx::kBool, {});
+  body.Output("goes_on");
+  body.Output("halves");
+  body.Node("Reshape", {"x", "in_twos"}, {"halves"});
+  onnx::GraphWriter graph("staged");
+  graph.Input("x", onnx::kFloat, {"n", 5});
+  graph.Input("count", onnx::kInt64, {});
+  graph.Initializer(onnx::TensorMessage<int64_t>("in_twos", {2}, {-1, 2}));
+  graph.Initializer(onnx::TensorMessage<int64_t>("in_threes", {2}, {-1, 3}));
+  graph.Output("indices");
+  graph.Output("steps");
+  graph.Node("NonZero", {"x"}, {"found"});
+  graph.Node("Reshape", {"found", "in_threes"}, {"indices"});
+  graph.Node("Loop", {"count", ""}, {"steps"}, {onnx::GraphAttr("body", body)});
+  const fs::path path = folder / "staged.onnx";
+  std::ofstream(path, std::ios::binary) << onnx::ModelMessage(graph);
+  return path.string();
+}
+
+TEST_F(ModelCommand, InspectSaysWhatLaterStagesAndBodiesNeed) {
+  ASSERT_EQ(Run({"inspect", WriteStagedModel(folder_), "--dim", "n in 1..8", "--json"}), 0)
+      << text_;
+  const nlohmann::json json = nlohmann::json::parse(text_);
+  std::vector<std::string> claims;
+  for (const nlohmann::json& fact : json["facts"])
+    claims.push_back(fact.get<std::string>().substr(0, fact.get<std::string>().find("   ")));
+  // Of the first stage, by the option; of the second, of which one more is required; of the body.
+  EXPECT_EQ(claims, (std::vector<std::string>{"1 <= n", "n <= 8", "NonZero.count <= 5*n",
+                                              "2*NonZero.count % 3 == 0", "5*n % 2 == 0"}));
+  ASSERT_EQ(json["library_routines"].size(), 3u) << text_;
+  EXPECT_EQ(json["library_routines"][0],
+            "copies that join what the steps give: node 'steps' (Loop)");
 }
 
 // Names are bytes in a file, and text in what is printed.
