@@ -34,6 +34,7 @@ constexpr Command kCommands[] = {
     {"exceeds", "y 8GiB",
      "whether a call could need more: no with a proof, yes with sizes, unknown", ExceedsCommand},
     {"cache", "", "what is compiled, and the engine's counters", CacheCommand},
+    {"import", "model.onnx", "puts a model in the place of the program so far", ImportCommand},
     {"quit", "", "ends the session", QuitCommand},
 };
 

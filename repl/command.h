@@ -76,6 +76,8 @@ absl::StatusOr<Answer> KernelsCommand(Session& session, const CommandLine& line)
 absl::StatusOr<Answer> LlvmCommand(Session& session, const CommandLine& line);
 absl::StatusOr<Answer> AsmCommand(Session& session, const CommandLine& line);
 absl::StatusOr<Answer> CudaCommand(Session& session, const CommandLine& line);
+// commands_import.cc
+absl::StatusOr<Answer> ImportCommand(Session& session, const CommandLine& line);
 // commands_session.cc
 absl::StatusOr<Answer> HelpCommand(Session& session, const CommandLine& line);
 absl::StatusOr<Answer> CacheCommand(Session& session, const CommandLine& line);

@@ -30,6 +30,8 @@ class Functions {
   absl::StatusOr<std::shared_ptr<const CompiledValue>> Get(const ir::Graph& session,
                                                            const std::string& name,
                                                            absl::Span<const NamedValue> outputs);
+  // For a session whose graph is replaced.
+  void Clear() { compiled_.clear(); }
   // The engine is made by the first Get.
   Engine& engine();
   bool has_engine() const { return engine_ != nullptr; }

@@ -43,8 +43,18 @@ const char* KindName(ir::StatementKind kind) {
 
 Session::Session(const SessionOptions& options)
     : options_(options),
-      text_(&graph_, options.file),
-      functions_(options.threads, MemoryFor(options.memory_bytes)) {}
+      functions_(options.threads, MemoryFor(options.memory_bytes)),
+      history_(History()) {
+  text_.emplace(&graph_, options.file);
+}
+
+void Session::Replace(ir::Graph graph) {
+  functions_.Clear();
+  history_.reset();
+  text_.reset();
+  graph_ = std::move(graph);
+  text_.emplace(&graph_, options_.file);
+}
 
 absl::Status Session::Error(Place at, const std::string& message) const {
   return WithPlace(file(), at, absl::InvalidArgumentError(message));
@@ -55,19 +65,21 @@ std::variant<Answer, Fault> Session::Execute(const ir::StatementText& statement)
   absl::StatusOr<Answer> answer =
       is_command ? RunCommandLine(CommandLine(statement)) : Statement(statement);
   if (answer.ok()) {
-    if (!is_command) history_.Add(statement);
+    if (!is_command && history_) history_->Add(statement);
     return *std::move(answer);
   }
-  const absl::Status error =
-      WithEdit(answer.status(),
-               is_command ? EditOfCommand(statement, file(), answer.status())
-                          : ir::FindEdit(history_.With(statement), file(), answer.status()));
-  return FaultOf(file(), error, {statement.line, statement.column});
+  std::optional<ir::Edit> edit;
+  if (is_command) {
+    edit = EditOfCommand(statement, file(), answer.status());
+  } else if (history_) {
+    edit = ir::FindEdit(history_->With(statement), file(), answer.status());
+  }
+  return FaultOf(file(), WithEdit(answer.status(), edit), {statement.line, statement.column});
 }
 
 absl::StatusOr<Answer> Session::Statement(const ir::StatementText& statement) {
   const size_t facts = graph_.facts().facts().size();
-  LATHE_ASSIGN_OR_RETURN(const ir::StatementResult result, text_.Execute(statement));
+  LATHE_ASSIGN_OR_RETURN(const ir::StatementResult result, text_->Execute(statement));
   Answer answer;
   answer.json["kind"] = KindName(result.kind);
   const std::string notes = Requirements(facts, &answer.json);
@@ -122,7 +134,7 @@ absl::StatusOr<ir::ValueId> Session::FindValue(const CommandLine::Word& word) co
   if (word.text.size() > ir::kMaxNameBytes) {
     return Error(word.at, absl::StrCat("there is no value ", Quoted(word.text)));
   }
-  const absl::StatusOr<ir::ValueId> found = text_.Find(word.text);
+  const absl::StatusOr<ir::ValueId> found = text_->Find(word.text);
   if (found.ok()) return found;
   ir::ValueId number = 0;
   const char* const end = word.text.data() + word.text.size();

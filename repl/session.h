@@ -7,6 +7,7 @@
 //   session.Execute(":run softmax_of_x n=3");   // a fault: there is no such value
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -40,11 +41,13 @@ class Session {
 
   // For commands.
   const std::string& file() const { return options_.file; }
-  ir::TextSession& text() { return text_; }
-  const ir::TextSession& text() const { return text_; }
+  ir::TextSession& text() { return *text_; }
+  const ir::TextSession& text() const { return *text_; }
   ir::Graph& graph() { return graph_; }
   Functions& functions() { return functions_; }
   void Quit() { done_ = true; }
+  // Puts `graph` in the place of the program so far.
+  void Replace(ir::Graph graph);
   // InvalidArgument that names the place.
   absl::Status Error(Place at, const std::string& message) const;
   // The value that a word names: x, or %7 as shown for values without a name.
@@ -61,9 +64,9 @@ class Session {
 
   SessionOptions options_;
   ir::Graph graph_;
-  ir::TextSession text_;
+  std::optional<ir::TextSession> text_;  // of graph_
   Functions functions_;
-  History history_;
+  std::optional<History> history_;  // none once the program isn't what the statements say
   bool done_ = false;
 };
 
