@@ -4,11 +4,13 @@
 1. Every relative link of a Markdown file leads to a file, and its #anchor to a heading.
 2. The README's first C++ example is examples/quickstart.cc from its first #include on.
 3. The output of the built example, if QUICKSTART is there, is the README's.
-4. Every ```lathe block with lines that start with "> " shows what jit-repl prints for them.
+4. Every ```lathe block with lines that start with "> " shows what jit-repl prints for them; ".." at
+   the end of a line stands for anything.
 5. No tracked file names a path of somebody's machine or a package registry's host.
 
 usage: check_docs.py SOURCE [QUICKSTART [JIT_REPL [--bless]]]; --bless writes the sessions anew
 """
+import itertools
 import pathlib
 import re
 import subprocess
@@ -106,6 +108,11 @@ def run_session(repl, block):
     return "".join(f"{line}\n" for line in lines)
 
 
+def same(shown, printed):
+    """Whether a line of a page is one that was printed."""
+    return shown == printed or (shown.endswith("..") and printed.startswith(shown[:-2]))
+
+
 def check_sessions(root, files, repl, bless):
     if repl is None or not pathlib.Path(repl).exists():
         return
@@ -116,16 +123,19 @@ def check_sessions(root, files, repl, bless):
         for found in SESSION.finditer(text):
             block = found.group(1)
             printed = run_session(repl, block)
-            if printed is None or printed == block:
+            if printed is None:
+                continue
+            pairs = list(itertools.zip_longest(block.splitlines(), printed.splitlines(),
+                                               fillvalue="nothing"))
+            different = [pair for pair in pairs if not same(*pair)]
+            if not different:
                 continue
             if bless:
                 text = text.replace(f"```lathe\n{block}```", f"```lathe\n{printed}```")
                 page.write_text(text)
                 continue
-            first = next((pair for pair in zip(block.splitlines(), printed.splitlines())
-                          if pair[0] != pair[1]), ("nothing", "more"))
-            yield (f"{page.relative_to(root).as_posix()}: a session shows '{first[0]}', "
-                   f"jit-repl prints '{first[1]}'")
+            yield (f"{page.relative_to(root).as_posix()}: a session shows '{different[0][0]}', "
+                   f"jit-repl prints '{different[0][1]}'")
 
 
 def check_foreign_names(root, files):
