@@ -80,6 +80,24 @@ TEST(Ranks, OfAttention) {
               HasSubstr("nonpad_kv_seqlen"));
 }
 
+// What changes the result and isn't there is refused, not passed over.
+TEST(Ranks, OfGroupQueryAttentionAsItIs) {
+  const Given x = {kFloat, {1, 1, 8}}, cache = {kFloat, {1, 2, 3, 4}};
+  const auto fault = [&](const Bytes& attribute, bool counts_queries) {
+    std::vector<Given> inputs = {x, x, x, cache, cache, {kInt32, {1}}, {kInt32, {}}};
+    if (counts_queries) {
+      inputs.resize(16, kNothing);
+      inputs.push_back({kInt32, {1}});
+    }
+    return Fault("GroupQueryAttention", inputs,
+                 {Attr("num_heads", 2), Attr("kv_num_heads", 2), attribute}, kMicrosoft);
+  };
+  EXPECT_EQ(fault(Attr("causal", 1), false), "loads");
+  EXPECT_THAT(fault(Attr("causal", 0), false), HasSubstr("causal is 0"));
+  EXPECT_THAT(fault(Attr("sliding_window_cache", 1), false), HasSubstr("sliding_window_cache"));
+  EXPECT_THAT(fault(Attr("causal", 1), true), HasSubstr("query_seqlens"));
+}
+
 TEST(Ranks, OfMultiHeadAttention) {
   const Given query = {kFloat, {1, 2, 8}}, key = {kFloat, {1, 3, 8}};
   const auto fault = [&](const std::vector<Given>& inputs) {
