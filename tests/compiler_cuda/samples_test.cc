@@ -1,24 +1,24 @@
-// Every op of the table: the CUDA text of its kernels gives the evaluator's bits on the host, and
-// compiles for every architecture.
+// Every op of the table: the CUDA text of its kernels gives the evaluator's bits on the host and
+// what the interpreter gives within the op's bound, and compiles for every architecture.
 #include <gtest/gtest.h>
 
 #include <chrono>
 #include <cstdlib>
 #include <iterator>
-#include <map>
 #include <thread>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "codegen/cuda/cuda_text.h"
+#include "ir/interpreter.h"
 #include "tests/compiler_cuda/lowered_samples.h"
 #include "tests/cuda/harness.h"
+#include "tests/whole/op_bound.h"
 
 namespace lathe::compiler {
 namespace {
 
 using cuda::HostModule;
-using cuda::TestBuffer;
 using ir::ValueId;
 using kernel::Kernel;
 
@@ -28,91 +28,46 @@ constexpr int kNumRuns = 9;
 constexpr size_t kBatch = 128;            // kernels of one NVRTC program
 constexpr int64_t kMaxElements = 40'000;  // of one value; larger runs add time and nothing else
 
-TestBuffer OfTensor(const Tensor& t) {
-  TestBuffer b{t.dtype(), std::vector<uint8_t>(static_cast<size_t>(t.num_bytes()))};
-  if (!b.bytes.empty()) std::memcpy(b.bytes.data(), t.raw(), b.bytes.size());
-  return b;
+// Whether the graph admits these sizes, and they are small enough.
+bool Admitted(const LoweredGraph& g, const std::vector<int64_t>& sizes) {
+  for (const dim::Fact& f : g.graph.facts().facts()) {
+    if (!dim::Evaluate(f.claim, sizes).value_or(false)) return false;
+  }
+  const HostRun run(g, sizes);
+  for (ValueId v = 0; v < g.graph.num_nodes(); ++v) {
+    const int64_t elements = run.Elements(v);
+    if (elements < 0 || elements > kMaxElements) return false;
+  }
+  return true;
 }
 
-// Runs a sample's kernels one after the other at one assignment of sizes.
-class SampleRun {
- public:
-  SampleRun(const LoweredSample& sample, std::vector<int64_t> sizes)
-      : sample_(sample), sizes_(std::move(sizes)) {}
-
-  // Whether the graph admits these sizes, and they are small enough.
-  bool Admitted() const {
-    for (const dim::Fact& f : sample_.graph.facts().facts()) {
-      if (!dim::Evaluate(f.claim, sizes_).value_or(false)) return false;
-    }
-    for (ValueId v = 0; v < sample_.graph.num_nodes(); ++v) {
-      const int64_t elements = Elements(v);
-      if (elements < 0 || elements > kMaxElements) return false;
-    }
-    return true;
+// The texts give what the evaluator does, and their outputs what the interpreter does.
+void Check(const LoweredSample& s, const std::vector<int64_t>& sizes, const ModuleOfText& modules,
+           uint64_t seed, int* compared) {
+  SCOPED_TRACE(absl::StrCat(s.label, ", sizes ", absl::StrJoin(sizes, ", ")));
+  const bool whole = seed % 2 == 0;
+  const std::vector<Tensor> inputs = ir::SampleInputs(s.lowered.graph, sizes, seed, whole);
+  HostRun run(s.lowered, sizes);
+  ASSERT_EQ(run.Run(modules, inputs), "");
+  if (!s.lowered.HasAllTexts()) return;
+  const absl::StatusOr<std::vector<Tensor>> wanted = ir::Interpret(s.source, inputs);
+  ASSERT_EQ(run.failed(), !wanted.ok()) << wanted.status();
+  if (!wanted.ok()) return;
+  const absl::StatusOr<std::vector<Tensor>> wanted64 =
+      ir::Interpret(s.source, inputs, {.in_f64 = true});
+  ASSERT_TRUE(wanted64.ok()) << wanted64.status();
+  const std::vector<Tensor> found = run.Outputs();
+  for (size_t i = 0; i < found.size(); ++i) {
+    const absl::Status within =
+        whole::WithinOpBound(s.op, inputs, whole, found[i], (*wanted)[i], (*wanted64)[i]);
+    ASSERT_TRUE(within.ok()) << "output " << i << ": " << within;
   }
-
-  // `module_of` finds the module that holds a kernel.
-  void Run(const std::map<std::string, const HostModule*>& module_of, uint64_t seed) {
-    const std::vector<Tensor> inputs =
-        ir::SampleInputs(sample_.graph, sizes_, seed, /*integer_valued=*/false);
-    for (size_t i = 0; i < inputs.size(); ++i) {
-      values_[sample_.graph.inputs[i]] = OfTensor(inputs[i]);
-    }
-    for (const SampleKernel& k : sample_.kernels) {
-      if (k.text.empty()) continue;
-      const std::string difference = RunKernel(*module_of.at(k.text), k);
-      EXPECT_EQ(difference, "") << sample_.label << ", sizes " << absl::StrJoin(sizes_, ", ")
-                                << ", kernel " << k.lowered.kernel->name << "\n"
-                                << k.text;
-      if (!difference.empty()) return;
-    }
-  }
-
- private:
-  int64_t Elements(ValueId v) const {
-    int64_t n = 1;
-    for (Dim d : sample_.graph.type(v).shape) {
-      n *= dim::Evaluate(d, sizes_).value_or(-1);
-    }
-    return n;
-  }
-
-  TestBuffer Contents(ValueId v) const {
-    if (auto it = values_.find(v); it != values_.end()) return it->second;
-    const ir::Node& n = sample_.graph.node(v);
-    if (n.op == ir::Op::k_constant) return OfTensor(n.attrs.tensor);
-    return TestBuffer::Canaries(n.type.dtype, Elements(v));
-  }
-
-  std::string RunKernel(const HostModule& module, const SampleKernel& k) {
-    std::vector<TestBuffer> buffers, after;
-    std::vector<int64_t> sizes;
-    for (const KernelArg& a : k.lowered.args) {
-      if (a.kind == KernelArg::kValue) buffers.push_back(Contents(a.value));
-    }
-    for (Dim d : k.lowered.sizes) {
-      const absl::StatusOr<int64_t> value = dim::Evaluate(d, sizes_);
-      if (!value.ok()) return value.status().ToString();
-      sizes.push_back(*value);
-    }
-    const std::string difference =
-        cuda::Difference(module, *k.lowered.kernel, buffers, sizes, &after);
-    size_t next = 0;
-    for (const KernelArg& a : k.lowered.args) {
-      if (a.kind == KernelArg::kValue && next < after.size()) values_[a.value] = after[next++];
-    }
-    return difference;
-  }
-
-  const LoweredSample& sample_;
-  std::vector<int64_t> sizes_;
-  std::map<ValueId, TestBuffer> values_;
-};
+  ++*compared;
+}
 
 // Assignments of sizes, each extent at each of the first two symbols; the first comes again last.
 std::vector<std::vector<int64_t>> SizesOf(const LoweredSample& s) {
-  const int symbols = s.graph.dims()->num_symbols();
+  const int symbols = s.lowered.graph.dims()->num_symbols();
   std::vector<std::vector<int64_t>> all;
   for (int run = 0; run < (symbols == 0 ? 1 : kNumRuns); ++run) {
     std::vector<int64_t> sizes;
@@ -126,9 +81,9 @@ std::vector<std::vector<int64_t>> SizesOf(const LoweredSample& s) {
   return all;
 }
 
-TEST(Samples, HostGivesTheBitsOfTheEvaluator) {
+TEST(Samples, HostGivesTheBitsOfTheEvaluatorAndWhatTheInterpreterDoes) {
   const auto start = std::chrono::steady_clock::now();
-  const std::vector<SampleKernel> kernels = DistinctKernels(/*all_symbolic_only=*/false);
+  const std::vector<GraphKernel> kernels = DistinctKernels(/*all_symbolic_only=*/false);
   ASSERT_GT(kernels.size(), 200u);
   // Two modules, compiled at the same time.
   std::vector<std::shared_ptr<const Kernel>> halves[2];
@@ -138,25 +93,27 @@ TEST(Samples, HostGivesTheBitsOfTheEvaluator) {
   modules[0] = cuda::BuildModule(halves[0]);
   other.join();
   ASSERT_TRUE(modules[0] != nullptr && modules[1] != nullptr);
-  std::map<std::string, const HostModule*> module_of;
+  ModuleOfText module_of;
   for (size_t i = 0; i < kernels.size(); ++i) module_of[kernels[i].text] = modules[i % 2].get();
   const auto built = std::chrono::steady_clock::now();
-  int runs = 0;
+  int runs = 0, compared = 0;
   for (const LoweredSample& s : LoweredSamples()) {
     uint64_t seed = 1;
     for (const std::vector<int64_t>& sizes : SizesOf(s)) {
-      SampleRun run(s, sizes);
-      if (!run.Admitted()) continue;
-      run.Run(module_of, seed++);
+      if (!Admitted(s.lowered, sizes)) continue;
+      Check(s, sizes, module_of, seed++, &compared);
       ++runs;
     }
     if (testing::Test::HasFailure()) break;
   }
   EXPECT_GT(runs, 1000);
+  EXPECT_GT(compared, runs * 9 / 10);
   const std::chrono::duration<double> build = built - start;
   const std::chrono::duration<double> run = std::chrono::steady_clock::now() - built;
-  std::printf("%zu samples, %zu kernels, %d runs; %.1f s to build, %.1f s to run\n",
-              LoweredSamples().size(), kernels.size(), runs, build.count(), run.count());
+  std::printf(
+      "%zu samples, %zu kernels, %d runs, %d compared with the interpreter; %.1f s to "
+      "build, %.1f s to run\n",
+      LoweredSamples().size(), kernels.size(), runs, compared, build.count(), run.count());
 }
 
 class NvrtcTest : public testing::TestWithParam<int> {};
@@ -169,7 +126,7 @@ TEST_P(NvrtcTest, CompilesTheTexts) {
   const bool full = std::getenv("LATHE_FULL") != nullptr;
   const size_t turn = static_cast<size_t>(GetParam());
   const char* arch = cuda::kArchitectures[turn];
-  const std::vector<SampleKernel> kernels = DistinctKernels(/*all_symbolic_only=*/!full);
+  const std::vector<GraphKernel> kernels = DistinctKernels(/*all_symbolic_only=*/!full);
   std::vector<std::string> texts;
   for (size_t i = 0; i < kernels.size(); ++i) {
     if (full || i % std::size(cuda::kArchitectures) == turn) texts.push_back(kernels[i].text);

@@ -134,7 +134,7 @@ std::unique_ptr<HostModule> BuildModule(
 
 std::string Difference(const HostModule& module, const Kernel& k,
                        const std::vector<TestBuffer>& buffers, const std::vector<int64_t>& sizes,
-                       std::vector<TestBuffer>* after) {
+                       std::vector<TestBuffer>* after, bool* failed) {
   std::vector<int64_t> symbols(static_cast<size_t>(k.dims->num_symbols()));
   for (size_t i = 0; i < sizes.size(); ++i) {
     dim::SymbolId id = 0;
@@ -164,6 +164,7 @@ std::string Difference(const HostModule& module, const Kernel& k,
     if (!difference.empty()) return where + difference;
   }
   if (after != nullptr) *after = want.Contents(k);
+  if (failed != nullptr) *failed = !status.ok();
   return "";
 }
 

@@ -32,10 +32,11 @@ std::unique_ptr<HostModule> BuildModule(
 
 // "" if the text gives the evaluator's bytes and errors in grids of one and of several warps, with
 // lanes in either order; else what differs. `buffers` are those that aren't scratch, in order;
-// `after`, if given, gets what the evaluator left in them.
+// `after`, if given, gets what the evaluator left in them; `failed`, whether both reached a fail
+// site.
 std::string Difference(const HostModule& module, const kernel::Kernel& k,
                        const std::vector<TestBuffer>& buffers, const std::vector<int64_t>& sizes,
-                       std::vector<TestBuffer>* after = nullptr);
+                       std::vector<TestBuffer>* after = nullptr, bool* failed = nullptr);
 
 // NVRTC, or null: then the test has failed, or was skipped because LATHE_NO_NVRTC=1 says that this
 // machine has none.

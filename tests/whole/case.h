@@ -1,8 +1,8 @@
 #pragma once
 // A small case: a program in the text form, with `$n` where a size stands, and what calls of it
 // give. It is run with every dim symbolic, one function for all calls in the order A, B, .., A, and
-// with the sizes of each call as constants; as machine code, by the Kernel IR evaluator and by the
-// interpreter, bit for bit.
+// with the sizes of each call as constants; as machine code, by the Kernel IR evaluator, by the
+// interpreter and as CUDA text on the host, bit for bit.
 #include <string>
 #include <utility>
 #include <vector>
