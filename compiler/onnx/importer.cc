@@ -214,7 +214,7 @@ absl::Status Importer::AddInitializers(const GraphDef& graph) {
     Bind(t.name, Val::Constant(*std::move(tensor)));
   }
   for (const auto& [name, sparse] : graph.sparse_initializers) {
-    LATHE_ASSIGN_OR_RETURN(Tensor dense, Densify(sparse));
+    LATHE_ASSIGN_OR_RETURN(Tensor dense, Densify(sparse, options_.max_folded_bytes));
     Bind(name, Val::Constant(std::move(dense)));
   }
   return absl::OkStatus();
@@ -404,7 +404,7 @@ absl::Status Importer::Run(std::set<std::string>* fixed) {
   LATHE_RETURN_IF_ERROR(CheckOpsets());
   LATHE_RETURN_IF_ERROR(CheckOperators());
   root_ = std::make_unique<Scope>(Word(model_.graph.name.empty() ? "model" : model_.graph.name),
-                                  options_.max_nodes);
+                                  options_.max_nodes, options_.fast_math);
   env_.emplace_back();
   LATHE_RETURN_IF_ERROR(AddInitializers(model_.graph));
   LATHE_RETURN_IF_ERROR(AddInputs());

@@ -33,6 +33,7 @@ class Importer {
   // content of another input turned out to be needed.
   absl::Status Run(std::set<std::string>* fixed);
   Scope& root() { return *root_; }
+  const OnnxOptions& options() const { return options_; }
   // Inputs of the program in order, and outputs: the model's names, those of the items of a
   // sequence with their number behind.
   const std::vector<std::string>& input_names() const { return input_names_; }

@@ -75,15 +75,15 @@ absl::StatusOr<DType> ToDType(int32_t element_type) {
       absl::StrCat("elements of type ", ElementTypeName(element_type), " aren't supported"));
 }
 
-absl::StatusOr<Tensor> Densify(const SparseTensorData& t) {
-  constexpr int64_t kMostBytes = int64_t{1} << 30;
+absl::StatusOr<Tensor> Densify(const SparseTensorData& t, int64_t most_bytes) {
   absl::StatusOr<Tensor> values = ToTensor(t.values), indices = ToTensor(t.indices);
   if (!values.ok()) return values.status();
   if (!indices.ok()) return indices.status();
   int64_t bytes = SizeOf(values->dtype());
   for (int64_t n : t.dims) {
-    if (n < 0 || __builtin_mul_overflow(bytes, n, &bytes) || bytes > kMostBytes)
-      return absl::ResourceExhaustedError("a sparse tensor is larger than 1 GiB");
+    if (n < 0 || __builtin_mul_overflow(bytes, n, &bytes) || bytes > most_bytes)
+      return absl::ResourceExhaustedError(absl::StrCat(
+          "a sparse tensor has more than max_folded_bytes = ", most_bytes, " bytes when written out"));
   }
   const int64_t count = values->num_elements(), rank = static_cast<int64_t>(t.dims.size());
   const bool linear = indices->rank() == 1;

@@ -151,8 +151,8 @@ struct ModelDef {
 absl::StatusOr<Tensor> ToTensor(const TensorData& t);
 // Lathe's element type; Unimplemented names the type if it has none.
 absl::StatusOr<DType> ToDType(int32_t element_type);
-// The dense tensor. ResourceExhausted if it would be larger than 1 GiB.
-absl::StatusOr<Tensor> Densify(const SparseTensorData& t);
+// The dense tensor. ResourceExhausted if it would have more than `most_bytes`.
+absl::StatusOr<Tensor> Densify(const SparseTensorData& t, int64_t most_bytes);
 // The standard's name: "FLOAT", "UINT8".
 std::string ElementTypeName(int32_t element_type);
 

@@ -24,7 +24,7 @@ void Constant(NodeContext& c) {
     return c.OutVal(0, Val::Constant(*std::move(t)));
   }
   if (const Attribute* a = c.Find("sparse_value"); a != nullptr && !a->sparse.empty()) {
-    absl::StatusOr<Tensor> t = Densify(a->sparse[0]);
+    absl::StatusOr<Tensor> t = Densify(a->sparse[0], c.importer().options().max_folded_bytes);
     if (!t.ok()) return c.Fail(t.status());
     return c.OutVal(0, Val::Constant(*std::move(t)));
   }

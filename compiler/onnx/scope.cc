@@ -98,8 +98,8 @@ Val Val::Constant(Tensor t) {
   return v;
 }
 
-Scope::Scope(std::string name, int64_t max_nodes)
-    : name_(std::move(name)), max_nodes_(max_nodes), dims_(std::make_shared<dim::DimContext>()) {
+Scope::Scope(std::string name, int64_t max_nodes, bool fast_math)
+    : name_(std::move(name)), max_nodes_(max_nodes), fast_math_(fast_math), dims_(std::make_shared<dim::DimContext>()) {
   OpenGraph();
 }
 
@@ -108,6 +108,7 @@ Scope::Scope(Scope* parent, std::string name)
       parent_stage_(parent->stage()),
       name_(std::move(name)),
       max_nodes_(parent->max_nodes_),
+      fast_math_(parent->fast_math_),
       dims_(parent->dims_) {
   OpenGraph();
 }
@@ -115,6 +116,7 @@ Scope::Scope(Scope* parent, std::string name)
 void Scope::OpenGraph() {
   auto graph = std::make_shared<ir::Graph>(dims_);
   graph->max_nodes = max_nodes_;
+  graph->fast_math = fast_math_;
   graph->name = stages_.empty() ? name_ : absl::StrCat(name_, ".", stages_.size());
   const Scope* before = stages_.empty() ? parent_ : this;
   for (; before != nullptr; before = nullptr) {

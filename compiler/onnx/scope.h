@@ -50,7 +50,7 @@ std::optional<bool> KnownFlag(ir::Graph* graph, ir::ValueId v);
 class Scope {
  public:
   // The outermost one: it makes the DimContext. Its graphs hold at most `max_nodes` nodes each.
-  Scope(std::string name, int64_t max_nodes);
+  Scope(std::string name, int64_t max_nodes, bool fast_math);
   // A body: it sees the values of `parent` as of now. `parent` outlives it.
   Scope(Scope* parent, std::string name);
   Scope(const Scope&) = delete;
@@ -118,6 +118,7 @@ class Scope {
   int parent_stage_ = 0;  // of the parent, when this body began
   std::string name_;
   int64_t max_nodes_;
+  bool fast_math_;
   std::shared_ptr<dim::DimContext> dims_;
   std::deque<ir::Stage> stages_;
   std::deque<Slot> slots_;

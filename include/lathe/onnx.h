@@ -49,6 +49,9 @@ struct OnnxOptions {
   OnnxLimits limits;
   int64_t max_nodes = 1'000'000;  // with calls of functions and unrolled steps written out
   int64_t max_folded_bytes = int64_t{64} << 20;  // of one constant computed while loading
+  // Factors behind products go into their weights, as batch normalisation does into a convolution:
+  // what overflows before such a factor may not any more (docs/numerics.md).
+  bool fast_math = true;
 };
 
 struct OnnxModel {
