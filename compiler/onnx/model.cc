@@ -82,8 +82,9 @@ absl::StatusOr<Tensor> Densify(const SparseTensorData& t, int64_t most_bytes) {
   int64_t bytes = SizeOf(values->dtype());
   for (int64_t n : t.dims) {
     if (n < 0 || __builtin_mul_overflow(bytes, n, &bytes) || bytes > most_bytes)
-      return absl::ResourceExhaustedError(absl::StrCat(
-          "a sparse tensor has more than max_folded_bytes = ", most_bytes, " bytes when written out"));
+      return absl::ResourceExhaustedError(
+          absl::StrCat("a sparse tensor has more than max_folded_bytes = ", most_bytes,
+                       " bytes when written out"));
   }
   const int64_t count = values->num_elements(), rank = static_cast<int64_t>(t.dims.size());
   const bool linear = indices->rank() == 1;

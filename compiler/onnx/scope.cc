@@ -99,7 +99,10 @@ Val Val::Constant(Tensor t) {
 }
 
 Scope::Scope(std::string name, int64_t max_nodes, bool fast_math)
-    : name_(std::move(name)), max_nodes_(max_nodes), fast_math_(fast_math), dims_(std::make_shared<dim::DimContext>()) {
+    : name_(std::move(name)),
+      max_nodes_(max_nodes),
+      fast_math_(fast_math),
+      dims_(std::make_shared<dim::DimContext>()) {
   OpenGraph();
 }
 

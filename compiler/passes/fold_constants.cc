@@ -25,8 +25,8 @@ constexpr int64_t kAlwaysSmall = 4 << 10;  // bytes that a result may have whate
 constexpr int64_t kSeeded = 16 << 20;  // the same for seeded weights
 
 // What one run may compute in all: so often the bytes of the constants that it starts from, and the
-// bytes that one constant may have. A weight is cast, transposed and scaled; a thousand functions of
-// it, one after the other, are left to the calls.
+// bytes that one constant may have. A weight is cast, transposed and scaled; a thousand functions
+// of it, one after the other, are left to the calls.
 constexpr int64_t kGrowth = 4;
 
 bool Constant(const std::vector<Dim>& dims) {

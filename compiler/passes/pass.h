@@ -2,7 +2,8 @@
 // Passes over the graph, and the manager that runs them. A pass is a free function that makes the
 // graph better and keeps its meaning: every output has the bits that it had, for all admitted sizes
 // (any NaN equals any NaN). A row that says so changes bits within the bounds of the ops that it
-// makes (docs/numerics.md); one that may change what is infinite runs for graphs with `fast_math`. The table says in which order they run and why.
+// makes (docs/numerics.md); one that may change what is infinite runs for graphs with `fast_math`.
+// The table says in which order they run and why.
 //
 //   PassContext context;
 //   context.skip = {"merge_products"};
@@ -61,7 +62,8 @@ struct PassRow {
   absl::Status (*run)(ir::Graph& graph, PassContext& context);
   std::string_view why_here;
   bool keeps_bits = true;  // false: results change within the bounds of the ops
-  bool keeps_specials = true;  // false: NaN, infinities and -0 may change: for graphs with fast_math
+  bool keeps_specials =
+      true;  // false: NaN, infinities and -0 may change: for graphs with fast_math
 };
 
 // In the order in which they run.

@@ -57,7 +57,8 @@ TEST(FoldScaleTest, AlsoThroughTheViewsBehindAConvolution) {
   EXPECT_THAT(Plan(text), HasSubstr("gemm (matmul add relu)"));
 }
 
-// A product that overflows is infinite whatever it is multiplied by, unless the program doesn't mind.
+// A product that overflows is infinite whatever it is multiplied by, unless the program doesn't
+// mind.
 TEST(FoldScaleTest, RunsForProgramsWithFastMathAlone) {
   Engine engine({.threads = 1});
   for (bool fast_math : {false, true}) {
