@@ -115,8 +115,8 @@ TEST(CouldExceed, NeedsAMemoryPlan) {
 TEST(Explain, JsonHoldsAllDecisions) {
   Engine engine({.threads = 1});
   absl::StatusOr<Program> p = Program::parse(
-      "dim n in 1..64\nx: f32[n, 32]\nw = randn([32, 32], seed=1)\n"
-      "output y = softmax(gelu(x @ w) @ w, axis=-1)\n");
+      "dim n in 1..64\nx: f32[n, 32]\nw = randn([32, 160], seed=1)\n"
+      "v = randn([160, 32], seed=2)\noutput y = softmax(gelu(x @ w) @ v, axis=-1)\n");
   absl::StatusOr<Function> f = engine.compile(std::move(p));
   ASSERT_TRUE(f.ok()) << f.status();
   ASSERT_TRUE(f->prepare().ok());

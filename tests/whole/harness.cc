@@ -1,6 +1,5 @@
 #include "tests/whole/harness.h"
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "codegen/kernel/evaluator.h"
 #include "codegen/kernel/kernel.h"
@@ -92,11 +91,13 @@ absl::Status CheckCall(const Function& function, const ir::Graph& graph,
                        absl::Span<const Tensor> inputs, Within within, bool with_evaluator) {
   absl::StatusOr<std::vector<Tensor>> wanted = ir::Interpret(graph, inputs);
   absl::StatusOr<std::vector<Tensor>> found = function.call(inputs);
-  // A check that divides by a size of 0 says so before the fact about that size is looked at.
-  const bool divides = absl::IsInvalidArgument(wanted.status()) &&
-                       absl::IsOutOfRange(found.status()) &&
-                       absl::StrContains(found.status().message(), " divides by ");
-  const bool same = wanted.status().code() == found.status().code() || divides;
+  // Where sizes are wrong for several reasons (a declared fact, the limit of a size, a divisor of
+  // 0), which of them is reported isn't fixed.
+  const auto refuses_sizes = [](const absl::Status& s) {
+    return absl::IsInvalidArgument(s) || absl::IsOutOfRange(s);
+  };
+  const bool same = wanted.status().code() == found.status().code() ||
+                    (refuses_sizes(wanted.status()) && refuses_sizes(found.status()));
   if (!same || absl::IsInternal(wanted.status()))
     return absl::InternalError(absl::StrCat("interpreter: ", wanted.status().ToString(),
                                             "; compiled: ", found.status().ToString()));
