@@ -137,8 +137,8 @@ TEST(DimsOfKernels, AreNarrowInCudaTextWhereBoundsAllowIt) {
     all.push_back(RandomStores(random, i, bounds, sizes));
     const std::string text = cuda::CudaText(*all.back().kernel).value();
     const auto [least, most] = std::minmax_element(bounds.begin(), bounds.end());
-    if (*most > 46341 || *least < 0) EXPECT_TRUE(absl::StrContains(text, "lathe_i64 d"));
-    if (*most <= 46341 && *least >= 0) EXPECT_TRUE(absl::StrContains(text, "lathe_i32 d"));
+    const bool narrow = *most <= 46341 && *least >= 0;
+    EXPECT_TRUE(absl::StrContains(text, narrow ? "lathe_i32 d" : "lathe_i64 d"));
   }
   CheckAll(all);
 }

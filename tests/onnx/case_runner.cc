@@ -152,8 +152,8 @@ std::string Difference(const Tensor& got, const Tensor& wanted, double tolerance
                            static_cast<const uint8_t*>(x.raw()), x.num_elements());
   const std::vector<double> a = AsDoubles(x), b = AsDoubles(y);
   double peak = 0;
-  for (double x : b)
-    if (std::isfinite(x)) peak = std::max(peak, std::fabs(x));
+  for (double value : b)
+    if (std::isfinite(value)) peak = std::max(peak, std::fabs(value));
   const double bound =
       (tolerance != 0 ? tolerance : DefaultTolerance(got.dtype())) * std::max(peak, kLeastPeak);
   for (size_t i = 0; i < a.size(); ++i) {
