@@ -4,7 +4,6 @@
 #include "absl/strings/str_cat.h"
 #include "ir/lexer.h"
 #include "ir/staged.h"
-#include "ir/status_macros.h"
 #include "lathe/onnx.h"
 #include "repl/command.h"
 #include "repl/session.h"

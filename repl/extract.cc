@@ -35,7 +35,10 @@ class Extractor {
         builder_(to_.get()),
         live_(from.num_nodes()),
         used_(static_cast<size_t>(from.dims()->num_symbols())),
-        copies_(from.num_nodes(), ir::kNoValue) {}
+        copies_(from.num_nodes(), ir::kNoValue) {
+    to_->max_nodes = from.max_nodes;
+    to_->fast_math = from.fast_math;
+  }
 
   absl::StatusOr<std::unique_ptr<Graph>> Run(absl::Span<const NamedValue> outputs) {
     FindLive(outputs);

@@ -10,15 +10,10 @@
 namespace lathe::repl {
 namespace {
 
-// What checks a call's inputs before anything runs.
-const rt::FunctionState& EntryOf(const Function& f) {
-  return f.staged_state() != nullptr ? f.staged_state()->entry() : *f.state();
-}
-
 // The inputs that a caller may give with gaps, or with their axes in another order.
 std::vector<std::string> InputsWithAxes(const Function& f) {
   std::vector<std::string> names;
-  for (const rt::EntryPlan::InputSpec& input : EntryOf(f).plan().inputs)
+  for (const rt::EntryPlan::InputSpec& input : rt::EntryOf(f).plan().inputs)
     if (!input.shape.empty()) names.push_back(input.name);
   return names;
 }
@@ -47,7 +42,7 @@ std::vector<std::string> LibraryRoutines(const Function& f) {
   if (!inputs.empty())
     routines.push_back(
         absl::StrCat("copies of inputs that aren't contiguous: ", absl::StrJoin(inputs, ", ")));
-  auto& backend = static_cast<compiler::CompilerBackend&>(*EntryOf(f).engine()->compiler);
+  auto& backend = static_cast<compiler::CompilerBackend&>(*rt::EntryOf(f).engine()->compiler);
   if (!backend.llvm().target().has_fma)
     routines.push_back("fma, floor and roundeven of C, where the processor has no instruction");
   return routines;

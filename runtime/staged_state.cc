@@ -294,4 +294,8 @@ absl::Status StagedState::CallInto(absl::Span<const Tensor> inputs,
   return absl::OkStatus();
 }
 
+const FunctionState& EntryOf(const Function& f) {
+  return f.staged_state() != nullptr ? f.staged_state()->entry() : *f.state();
+}
+
 }  // namespace lathe::rt

@@ -105,4 +105,7 @@ class StagedState {
   std::vector<std::shared_ptr<StagedContext>> free_contexts_;
 };
 
+// What checks a call's inputs before anything runs.
+const FunctionState& EntryOf(const Function& f);
+
 }  // namespace lathe::rt

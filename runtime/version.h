@@ -23,7 +23,7 @@ struct GroupReport {
   std::string kind;                  // "gemm", "row", "pointwise", "attention", ...
   std::string family;                // stable name of the fused group over versions
   std::string kernel_key;            // artefact key
-  std::string schedule;              // for people: "strips of 4 panels, 32 wide"
+  std::string schedule;              // for people: "strips of up to 4 panels, 32 wide"
   std::vector<std::string> answers;  // "batch*seq <= 4: proved" or ": not known"
   std::string kernel_text;           // canonical Kernel IR
   int divisions = 0;                 // that addresses and bounds need, in all

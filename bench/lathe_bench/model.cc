@@ -136,11 +136,7 @@ class Model {
   const Function& function() const { return *function_; }
 
  private:
-  // What checks a call's inputs before anything runs.
-  const rt::FunctionState& entry() const {
-    return function_->staged_state() != nullptr ? function_->staged_state()->entry()
-                                                : *function_->state();
-  }
+  const rt::FunctionState& entry() const { return rt::EntryOf(*function_); }
 
   // The symbols that an axis or an element of an input shows.
   std::vector<std::string> SizesOfInputs() const {

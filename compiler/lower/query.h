@@ -1,7 +1,7 @@
 #pragma once
 // The query object: the only way in which scheduling and lowering learn about sizes. It records
 // question and answer; proved answers that a schedule relies on become lines of the kernel. Facts
-// are the declared ones and the guard of the version that is built (docs/design/0011-guards.md).
+// are the declared ones and the guard of the version that is built (docs/design/0010-guards.md).
 #include <optional>
 #include <vector>
 

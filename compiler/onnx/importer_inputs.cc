@@ -28,8 +28,9 @@ absl::StatusOr<Dim> Importer::InputDim(const std::string& input, size_t axis, co
   const std::string declared = DeclaredName(d);
   const auto open = options_.open.find({input, static_cast<int>(axis)});
   std::string symbol;
-  if (open != options_.open.end() && !open->second.empty()) {
-    symbol = dim_names_.Symbol(open->second);
+  if (open != options_.open.end()) {
+    symbol = open->second.empty() ? dim_names_.MadeSymbol(absl::StrCat(input, "_d", axis))
+                                  : dim_names_.Symbol(open->second);
   } else if (d.value && *d.value >= 0) {
     return Dim(*d.value);
   } else if (declared.empty()) {

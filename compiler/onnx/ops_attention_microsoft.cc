@@ -179,10 +179,11 @@ V WithCache(NodeContext& c, V past, V fresh, V before, Dim keys) {
   return GatherPerBatch(c, all, 2, from);
 }
 
-// The positions given for `tokens` [B, S]; of the first prompt only the first one counts.
+// The positions given for `tokens` [B, S]; of the first prompt only the very first one counts.
 V PositionIds(NodeContext& c, V ids, const Shape& tokens, Dim total) {
   if (!c.ok() || ids.rank() != 2 || c.Known(tokens[1] < total)) return ids;
-  V consecutive = SliceAxis(ids, 1, 0, 1) + c.Iota(tokens, 1);
+  V flat = ReshapeTo(ids, {Product(ids.shape(), 0, 2)});
+  V consecutive = Rows(flat, Broadcast(c.ScalarInt(i64, 0), tokens)) + c.Iota(tokens, 1);
   V first = Bin(ir::Op::k_eq, c.SizeOf(total), c.SizeOf(tokens[1]));
   return Select(first, consecutive, ids);
 }

@@ -8,42 +8,43 @@
 namespace lathe::onnx {
 namespace {
 
-// A scale or zero point as a scalar: files have it as [1], too.
-V Number(NodeContext& c, int input) {
+// A scale as a scalar: files have it as [1], too. A zero point likewise, which may be left out.
+V Scale(NodeContext& c, int input) { return ReshapeTo(c.In(input), {}); }
+V Zero(NodeContext& c, int input) {
   V v = OrNone(c, input);
   return v.ok() ? ReshapeTo(v, {}) : v;
 }
 
 // What the tensor at `input` stands for; its scale and zero point follow it.
 V RealAt(NodeContext& c, int input) {
-  return Dequantised(c.In(input), Number(c, input + 2), Number(c, input + 1));
+  return Dequantised(c.In(input), Zero(c, input + 2), Scale(c, input + 1));
 }
 // The same in units of its scale, as i32.
 V CentredAt(NodeContext& c, int input) {
-  return Centred(c.In(input), Number(c, input + 2), /*rows=*/false);
+  return Centred(c.In(input), Zero(c, input + 2), /*rows=*/false);
 }
 
 // `y` is in units of the result's scale, which is input `scale`; its zero point follows.
 void Emit(NodeContext& c, V y, int scale) {
-  V zero = Number(c, scale + 1);
+  V zero = Zero(c, scale + 1);
   const DType type = zero.ok() ? zero.dtype() : c.In(0).dtype();
   if (c.ok()) c.Out(0, Quantised(c, y, zero, type));
 }
 
 void QLinearAdd(NodeContext& c) {
-  V y = Cast(CentredAt(c, 0), f32) * (Number(c, 1) / Number(c, 6)) +
-        Cast(CentredAt(c, 3), f32) * (Number(c, 4) / Number(c, 6));
+  V y = Cast(CentredAt(c, 0), f32) * (Scale(c, 1) / Scale(c, 6)) +
+        Cast(CentredAt(c, 3), f32) * (Scale(c, 4) / Scale(c, 6));
   Emit(c, y, 6);
 }
 
 void QLinearMul(NodeContext& c) {
-  V scale = Number(c, 1) * Number(c, 4) / Number(c, 6);
+  V scale = Scale(c, 1) * Scale(c, 4) / Scale(c, 6);
   Emit(c, Cast(CentredAt(c, 0) * CentredAt(c, 3), f32) * scale, 6);
 }
 
 // f of what the elements stand for.
 Mapper QLinearUnary(const std::function<V(NodeContext&, V)>& f) {
-  return [f](NodeContext& c) { Emit(c, f(c, RealAt(c, 0)) / Number(c, 3), 3); };
+  return [f](NodeContext& c) { Emit(c, f(c, RealAt(c, 0)) / Scale(c, 3), 3); };
 }
 
 // Inputs are the result's scale and zero point, then three a tensor.
@@ -55,13 +56,13 @@ void QLinearConcat(NodeContext& c) {
   for (int i = 2; i < inputs; i += 3) parts.push_back(RealAt(c, i));
   V zero = c.In(1);
   if (!c.ok()) return;
-  V y = Concat(parts, c.Axis(c.Int("axis"), parts[0].rank())) / Number(c, 0);
-  c.Out(0, Quantised(c, y, Number(c, 1), zero.dtype()));
+  V y = Concat(parts, c.Axis(c.Int("axis"), parts[0].rank())) / Scale(c, 0);
+  c.Out(0, Quantised(c, y, Zero(c, 1), zero.dtype()));
 }
 
 void QLinearWhere(NodeContext& c) {
-  V y = Select(c.In(0), RealAt(c, 1), RealAt(c, 4)) / Number(c, 7), zero = c.In(8);
-  if (c.ok()) c.Out(0, Quantised(c, y, Number(c, 8), zero.dtype()));
+  V y = Select(c.In(0), RealAt(c, 1), RealAt(c, 4)) / Scale(c, 7), zero = c.In(8);
+  if (c.ok()) c.Out(0, Quantised(c, y, Zero(c, 8), zero.dtype()));
 }
 
 // Over one axis; as Softmax before opset 13 over all from `axis` on, joined.
@@ -75,16 +76,19 @@ void QLinearSoftmax(NodeContext& c) {
     x = ReshapeTo(x, {Product(shape, 0, axis), Product(shape, axis, x.rank())});
     axis = 1;
   }
-  Emit(c, ReshapeTo(Softmax(x, axis), shape) / Number(c, 3), 3);
+  Emit(c, ReshapeTo(Softmax(x, axis), shape) / Scale(c, 3), 3);
 }
 
 // -- means: of the tensor at input 0, with the result's scale at input 3
 
-void EmitMean(NodeContext& c, V mean) { Emit(c, mean * (Number(c, 1) / Number(c, 3)), 3); }
+void EmitMean(NodeContext& c, V mean) { Emit(c, mean * (Scale(c, 1) / Scale(c, 3)), 3); }
+
+constexpr int64_t kMostTerms = 8'000'000;  // of at most 255 each: their sum is an i32
 
 V MeanOver(NodeContext& c, V x, const std::vector<int>& axes, bool keep) {
   Dim count = 1;
   for (int axis : axes) count *= x.dim(axis);
+  if (!c.Known(count <= kMostTerms)) x = Cast(x, i64);
   return Cast(Reduce(ir::Op::k_sum, x, axes, keep), f32) / c.SizeOf(count, f32);
 }
 
@@ -129,9 +133,9 @@ void QGemm(NodeContext& c) {
   if (c.Int("transB") != 0) b = Transpose2(b);
   V sum = MatMul(a, Centred(b, OrNone(c, 5), /*rows=*/false));
   if (c.Has(6)) sum = sum + c.In(6);
-  V scale = Number(c, 1) * b_scale * c.Float("alpha", 1);
+  V scale = Scale(c, 1) * b_scale * c.Float("alpha", 1);
   if (!c.Has(7)) return c.Out(0, Cast(sum, f32) * scale);
-  Emit(c, Cast(sum, f32) * (scale / Number(c, 7)), 7);
+  Emit(c, Cast(sum, f32) * (scale / Scale(c, 7)), 7);
 }
 
 }  // namespace

@@ -59,8 +59,8 @@ class Folder {
       : graph_(graph), context_(context), bytes_left_(context.fold_bytes) {
     for (ValueId v = 0; v < graph.num_nodes(); ++v) {
       const Node& n = graph.node(v);
-      if (n.op == Op::k_constant) bytes_left_ += kGrowth * n.attrs.tensor.num_bytes();
-      if (n.op == Op::k_random) bytes_left_ += kSeeded;
+      if (n.op == Op::k_constant) Allow(kGrowth * n.attrs.tensor.num_bytes());
+      if (n.op == Op::k_random) Allow(kSeeded);
     }
   }
 
@@ -90,6 +90,10 @@ class Folder {
   }
 
  private:
+  void Allow(int64_t bytes) {
+    if (__builtin_add_overflow(bytes_left_, bytes, &bytes_left_)) bytes_left_ = INT64_MAX;
+  }
+
   // The first constant seen that shares the buffer and the type, or v itself.
   ValueId FirstWithBuffer(ValueId v) {
     const Node& n = graph_.node(v);

@@ -150,6 +150,11 @@ TEST(FoldConstantsTest, AChainOfFunctionsOfAWeightStops) {
   ir::Graph graph = Parsed(text);
   ASSERT_TRUE(FoldConstants(graph, context).ok());
   EXPECT_EQ(context.rewrites["folded"], (4 * 8000 + 20'000) / 8000);
+  graph = Parsed(text);
+  PassContext unlimited;
+  unlimited.fold_bytes = INT64_MAX;
+  ASSERT_TRUE(FoldConstants(graph, unlimited).ok());
+  EXPECT_GE(unlimited.rewrites["folded"], 200);
 }
 
 // A matrix that is transposed for two products, and again in a side of an `if`.

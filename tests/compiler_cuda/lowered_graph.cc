@@ -98,7 +98,10 @@ std::string HostRun::RunKernel(const cuda::HostModule& module, const GraphKernel
   }
   for (Dim d : k.lowered.sizes) {
     const absl::StatusOr<int64_t> value = dim::Evaluate(d, sizes_);
-    if (!value.ok()) return value.status().ToString();
+    if (!value.ok()) {
+      unstartable_ = true;
+      return value.status().ToString();
+    }
     sizes.push_back(*value);
   }
   const std::string difference =

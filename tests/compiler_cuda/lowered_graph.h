@@ -46,7 +46,8 @@ class HostRun {
   // isn't what the evaluator does.
   std::string Run(const ModuleOfText& modules, absl::Span<const Tensor> inputs);
 
-  bool failed() const { return failed_; }  // a kernel reached a fail site
+  bool failed() const { return failed_; }            // a kernel reached a fail site
+  bool unstartable() const { return unstartable_; }  // a kernel's sizes can't be computed
   // After a run of a graph that has all texts, if none failed.
   std::vector<Tensor> Outputs() const;
 
@@ -57,7 +58,7 @@ class HostRun {
   const LoweredGraph& lowered_;
   std::vector<int64_t> sizes_;
   std::map<ir::ValueId, cuda::TestBuffer> values_;
-  bool failed_ = false;
+  bool failed_ = false, unstartable_ = false;
 };
 
 }  // namespace lathe::compiler

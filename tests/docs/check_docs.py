@@ -128,10 +128,12 @@ def check_sessions(root, files, repl, bless):
             pairs = list(itertools.zip_longest(block.splitlines(), printed.splitlines(),
                                                fillvalue="nothing"))
             different = [pair for pair in pairs if not same(*pair)]
+            kept = [s if same(s, p) else p for s, p in pairs if p != "nothing"]
             if not different:
                 continue
             if bless:
-                text = text.replace(f"```lathe\n{block}```", f"```lathe\n{printed}```")
+                mended = "".join(line + "\n" for line in kept)
+                text = text.replace(f"```lathe\n{block}```", f"```lathe\n{mended}```")
                 page.write_text(text)
                 continue
             yield (f"{page.relative_to(root).as_posix()}: a session shows '{different[0][0]}', "

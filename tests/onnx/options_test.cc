@@ -2,6 +2,7 @@
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "ir/graph.h"
 #include "tests/onnx/small_model.h"
 
 namespace lathe::onnx {
@@ -26,6 +27,9 @@ TEST(OnnxOptions, OpenNamesAnAxisOfAnInput) {
   const absl::StatusOr<OnnxModel> model = LoadBytes(Scaled(), {.open = {{{"x", 1}, "width"}}});
   ASSERT_TRUE(model.ok()) << model.status();
   EXPECT_EQ(model->dims.count("width"), 1u);
+  const absl::StatusOr<OnnxModel> unnamed = LoadBytes(Scaled(), {.open = {{{"x", 1}, ""}}});
+  ASSERT_TRUE(unnamed.ok()) << unnamed.status();
+  EXPECT_EQ(unnamed->program.graph().dims()->num_symbols(), 2);
   EXPECT_EQ(LoadError(Scaled(), {.open = {{{"x", 2}, "a"}, {{"x", -1}, "b"}, {{"z", 0}, "c"}}}),
             "INVALID_ARGUMENT: open 'x':-1 is no axis of an input, open 'x':2 is no axis of an "
             "input, open 'z':0 is no axis of an input; the model's inputs are 's' of rank 0, 'x' "

@@ -30,7 +30,7 @@ fs::path Folder() {
 enum class Measure {
   kPeak,       // the largest error, of the peak
   kRms,        // rms of the whole, and the best token where it leads
-  kStretches,  // kPeak; of the 8-bit values one in 10^4 may be the next
+  kStretches,  // kPeak; of the 8-bit values one in 5,000 may be the next
 };
 
 struct Real {
@@ -85,7 +85,7 @@ void CompareBytes(const Tensor& got, const Tensor& wanted, const std::string& wh
     if (a[i] != b[i]) ++differ;
     EXPECT_LE(std::abs(a[i] - b[i]), 1) << what << " " << i;
   }
-  EXPECT_LE(differ, 1 + a.size() / 10'000) << what;
+  EXPECT_LE(differ, 1 + a.size() / 5000) << what;
 }
 
 // The largest rms between ONNX Runtime with and without its graph optimisations.
@@ -241,7 +241,8 @@ INSTANTIATE_TEST_SUITE_P(
         Real{"ocr_rec_qdq", kRounded, Measure::kRms, true},
         Real{"ocr_rec_f16", kRounded, Measure::kRms}, Real{"title_encoder_4bit"},
         Real{"title_encoder_stretches", 1e-5, Measure::kStretches},
-        Real{"title_decoder_stretches", 1e-5, Measure::kStretches}),
+        Real{"title_decoder_stretches", 1e-5, Measure::kStretches},
+        Real{"swift_f0_dynamic_stretches", 1e-3, Measure::kStretches}),
     [](const auto& real) { return std::string(real.param.name); });
 
 }  // namespace

@@ -122,3 +122,7 @@ def language_models():
     nbits("nbits_bias", (2, 3), 77, 17, 16, zeros=packed(17, 5), bias=g(17))
     nbits("nbits_float_zeros", (2, 3), 77, 17, 16,
           zeros=(15 * rng.random((17, 5))).astype(np.float32))
+
+    # The first prompt: ids[0, 0] counts, for every sequence.
+    gqa("gqa_position_ids_batch", 2, 3, 0, [2, 2],
+        extra={"position_ids": np.array([[4, 5, 9], [11, 3, 1]])})
