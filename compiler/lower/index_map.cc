@@ -109,12 +109,11 @@ Coords OperandCoords(const Graph& graph, ValueId v, const Coords& coords, const 
     case Op::k_broadcast: {
       Coords result(operand.size(), Dim(0));
       for (size_t i = 0; i < operand.size(); ++i) {
+        // Also where the result's extent is known to be 1: c may count a run of repeated axes.
+        if (operand[i] == Dim(1)) continue;
         const Dim to = shape[n.attrs.axes[i]], c = coords[n.attrs.axes[i]];
-        if (operand[i] == to) {
-          result[i] = c;
-        } else if (operand[i] != Dim(1)) {
-          result[i] = c * Min(operand[i] - 1, 1);  // extent 1 or equal: stride 0 or 1
-        }
+        // Extent 1 or equal: stride 0 or 1.
+        result[i] = operand[i] == to ? c : c * Min(operand[i] - 1, 1);
       }
       return result;
     }

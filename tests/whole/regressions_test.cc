@@ -289,5 +289,23 @@ TEST(Regressions, TheIndexThatFailsIsFoundAmongThoseThatCount) {
   }
 }
 
+// A version for n == 1: the axes of 4 and n are walked as one, and an extent of 1 under them has
+// but one element.
+TEST(Regressions, AxesThatRepeatAnExtentOfOneAreWalkedAsOne) {
+  absl::StatusOr<ir::Graph> g = ir::Parse(
+      "dim n\nx: f32[n]\nw: i64[1, 3, 5]\n"
+      "output y = broadcast(w, shape=[4, n, 3, 5], axes=[1, 2, 3])\n");
+  ASSERT_TRUE(g.ok()) << g.status();
+  Engine engine({.threads = 1});
+  absl::StatusOr<Function> f = CompileGraph(engine, *g, {.strategy = Strategy::kFullStatic});
+  ASSERT_TRUE(f.ok()) << f.status();
+  ASSERT_TRUE(f->prepare({Sizes{{"n", 1}}}).ok());
+  ASSERT_EQ(f->versions().size(), 2u);
+  for (const int64_t n : {1, 3, 0, 1}) {
+    const absl::Status s = CheckCall(*f, *g, ir::SampleInputs(*g, {{n}}, 1, true), true, true);
+    EXPECT_TRUE(s.ok()) << n << ": " << s;
+  }
+}
+
 }  // namespace
 }  // namespace lathe::whole
