@@ -109,11 +109,15 @@ Coords OperandCoords(const Graph& graph, ValueId v, const Coords& coords, const 
     case Op::k_broadcast: {
       Coords result(operand.size(), Dim(0));
       for (size_t i = 0; i < operand.size(); ++i) {
-        // Also where the result's extent is known to be 1: c may count a run of repeated axes.
-        if (operand[i] == Dim(1)) continue;
-        const Dim to = shape[n.attrs.axes[i]], c = coords[n.attrs.axes[i]];
-        // Extent 1 or equal: stride 0 or 1.
-        result[i] = operand[i] == to ? c : c * Min(operand[i] - 1, 1);
+        const Dim from = graph.type(n.operands[0]).shape[i], to = n.type.shape[n.attrs.axes[i]];
+        const Dim c = coords[n.attrs.axes[i]];
+        // As the graph has them, whatever `map` knows: where axes are walked as one, the last one's
+        // coordinate counts all of them (space.cc).
+        if (from == to || (from != Dim(1) && operand[i] == shape[n.attrs.axes[i]])) {
+          result[i] = c;
+        } else if (from != Dim(1)) {
+          result[i] = c * Min(operand[i] - 1, 1);  // extent 1 or equal: stride 0 or 1
+        }
       }
       return result;
     }

@@ -289,21 +289,25 @@ TEST(Regressions, TheIndexThatFailsIsFoundAmongThoseThatCount) {
   }
 }
 
-// A version for n == 1: the axes of 4 and n are walked as one, and an extent of 1 under them has
-// but one element.
-TEST(Regressions, AxesThatRepeatAnExtentOfOneAreWalkedAsOne) {
-  absl::StatusOr<ir::Graph> g = ir::Parse(
-      "dim n\nx: f32[n]\nw: i64[1, 3, 5]\n"
-      "output y = broadcast(w, shape=[4, n, 3, 5], axes=[1, 2, 3])\n");
-  ASSERT_TRUE(g.ok()) << g.status();
+// A version for n == 1 of axes that are walked as one: 4 and n repeat, and an extent of 1 under
+// them has but one element; or they are both read.
+TEST(Regressions, BroadcastsOfAnExtentOfOneInARunOfAxes) {
   Engine engine({.threads = 1});
-  absl::StatusOr<Function> f = CompileGraph(engine, *g, {.strategy = Strategy::kFullStatic});
-  ASSERT_TRUE(f.ok()) << f.status();
-  ASSERT_TRUE(f->prepare({Sizes{{"n", 1}}}).ok());
-  ASSERT_EQ(f->versions().size(), 2u);
-  for (const int64_t n : {1, 3, 0, 1}) {
-    const absl::Status s = CheckCall(*f, *g, ir::SampleInputs(*g, {{n}}, 1, true), true, true);
-    EXPECT_TRUE(s.ok()) << n << ": " << s;
+  for (const char* text : {
+           "w: i64[1, 3, 5]\noutput y = broadcast(w, shape=[4, n, 3, 5], axes=[1, 2, 3])\n",
+           "w: f32[4, n]\noutput y = broadcast(w, shape=[n, 4, n], axes=[1, 2])\n",
+           "w: f32[n, 4]\noutput y = broadcast(w, shape=[4, n, 4], axes=[1, 2])\n",
+           "w: f32[n, 1]\noutput y = broadcast(w, shape=[4, n, n], axes=[1, 2])\n",
+       }) {
+    absl::StatusOr<ir::Graph> g = ir::Parse(absl::StrCat("dim n\nx: f32[n]\n", text));
+    ASSERT_TRUE(g.ok()) << g.status();
+    absl::StatusOr<Function> f = CompileGraph(engine, *g, {.strategy = Strategy::kFullStatic});
+    ASSERT_TRUE(f.ok()) << f.status();
+    ASSERT_TRUE(f->prepare({Sizes{{"n", 1}}}).ok());
+    for (const int64_t n : {1, 3, 0, 1}) {
+      const absl::Status s = CheckCall(*f, *g, ir::SampleInputs(*g, {{n}}, 1, true), true, true);
+      EXPECT_TRUE(s.ok()) << text << n << ": " << s;
+    }
   }
 }
 
