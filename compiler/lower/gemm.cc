@@ -27,8 +27,6 @@ using ir::ValueId;
 using kernel::kNoReg;
 using kernel::Reg;
 
-constexpr int64_t kMaxPieces = 512;  // elements of K in one block, of windows in pieces
-
 class GemmLowering {
  public:
   GemmLowering(const LowerContext& c, const Group& group)
@@ -54,10 +52,8 @@ class GemmLowering {
     graph_rows_ = Volume(Shape(lhs.begin(), lhs.end() - 1));
     rows_ = scope_.Param("rows", graph_rows_);
     MakeRuns();
-    if (!bytes_) in_place_ = WindowsInPlace(c_.graph, group_.anchor);
     const ProductSchedule few = ScheduleStrips(c_.target, shape_);
-    const bool strips =
-        !in_place_ && few.most_rows > 0 && c_.query.Ask(graph_rows_ <= few.most_rows);
+    const bool strips = few.most_rows > 0 && c_.query.Ask(graph_rows_ <= few.most_rows);
     if (strips) {
       schedule_ = few;
       b_.Assume(rows_ <= few.most_rows);
@@ -110,7 +106,7 @@ class GemmLowering {
 
   void OpenBuffers() {
     ValueId base = bytes_ ? BytesOf(c_.graph, product_.operands[0]) : product_.operands[0];
-    if (in_place_) base = OpenWindows(*in_place_);
+    if (InPlace()) base = OpenWindows(*WindowsInPlace(c_.graph, group_.anchor));
     while (!c_.plan.IsBuffer(base)) base = c_.graph.node(base).operands[0];
     lhs_ = scope_.Input(base);
     const int64_t matrices = weights_.shape.size() == 3 ? weights_.shape[0].constant() : 1;
@@ -123,11 +119,10 @@ class GemmLowering {
       tile_buffer_ =
           scope_.Scratch("tile", bytes_ ? i32 : f32, rows * tile_.width, rows * tile_.width);
     }
-    if (InPieces()) schedule_.block_depth = piece_ * std::max<int64_t>(1, kMaxPieces / piece_);
   }
 
-  bool InPlace() const { return piece_ > 0; }
-  bool InPieces() const { return InPlace() && piece_ != depth_; }
+  bool InPlace() const { return shape_.piece > 0; }
+  bool InPieces() const { return InPlace() && shape_.piece != depth_; }
 
   // The windows' axes: `outer_` are the rows of positions, of `positions_` each, `step_` elements
   // apart, the groups first; `taps_` are the pieces of a window. Gives what the elements are in.
@@ -139,7 +134,6 @@ class GemmLowering {
     const size_t rank = under.size(), first = rank - a.sizes.size();
     const size_t along = in_place.grouped ? rank - 2 : rank - 1;
     grouped_ = in_place.grouped;
-    piece_ = a.sizes.back().constant();
     positions_ = scope_.Param("positions", shape[along]);
     Dim stride = 1;
     for (size_t i = rank; i-- > 0;) {
@@ -218,8 +212,9 @@ class GemmLowering {
                       Call(rows, panel, from, length, 1, to_scratch));
     };
     if (!InPieces()) return emit(tile.a + k, k, depth);
-    b_.For("piece", FloorDiv(k, piece_), FloorDiv(k + depth, piece_), 1,
-           [&](Dim p) { emit(tile.a + Offset(taps_, Entry(taps_, p)), p * piece_, piece_); });
+    const int64_t piece = shape_.piece;
+    b_.For("piece", FloorDiv(k, piece), FloorDiv(k + depth, piece), 1,
+           [&](Dim p) { emit(tile.a + Offset(taps_, Entry(taps_, p)), p * piece, piece); });
   }
 
   void ForEachTileOf(Rows rows, const std::function<void(Rows tile)>& body) {
@@ -359,10 +354,8 @@ class GemmLowering {
   Dim graph_rows_, rows_;
   std::vector<AxisRun> runs_;
   Shape row_shape_;
-  std::optional<InPlaceWindows> in_place_;
-  // Of windows in place; a piece of 0: none.
+  // Of windows in place.
   bool grouped_ = false;
-  int64_t piece_ = 0;
   Dim positions_ = 0, step_ = 0;
   std::vector<Stride> outer_, taps_;
   int lhs_ = 0, packed_ = 0, out_ = 0, tile_buffer_ = 0;

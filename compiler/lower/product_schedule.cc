@@ -53,6 +53,10 @@ ProductSchedule WithTile(const ProductShape& product, const TileShape& tile) {
       std::max<int64_t>(1, (product.bytes ? kByteTaskColumns : kTaskColumns) / tile.width);
   s.task_rows = int64_t{kTilesPerTask} * tile.max_rows;
   const int64_t blocks = std::max<int64_t>(1, CeilDivide(product.depth, kMaxDepth));
+  if (product.piece > 0 && product.piece < product.depth) {
+    s.block_depth = product.piece * std::max<int64_t>(1, kMaxDepth / product.piece);
+    return s;
+  }
   s.block_depth = product.bytes
                       ? std::max<int64_t>(1, product.depth)
                       : std::max<int64_t>(1, CeilDivide(CeilDivide(product.depth, blocks), 4) * 4);
@@ -66,7 +70,11 @@ ProductShape ProductOf(const ir::Graph& graph, ir::ValueId product) {
   ir::ValueId matrix = graph.node(product).operands[1];
   if (bytes) matrix = graph.node(matrix).operands[0];
   const Shape& shape = graph.type(matrix).shape;
-  return {shape[shape.size() - 2].constant(), shape.back().constant(), bytes};
+  ProductShape p{shape[shape.size() - 2].constant(), shape.back().constant(), bytes};
+  if (bytes) return p;
+  if (const auto in_place = WindowsInPlace(graph, product))
+    p.piece = graph.node(in_place->windows).attrs.sizes.back().constant();
+  return p;
 }
 
 std::string ProductSchedule::ToString() const {
@@ -121,7 +129,7 @@ ProductSchedule ScheduleStrips(const ScheduleTarget& target, const ProductShape&
   strips.form = ProductSchedule::Form::kStrips;
   strips.max_panels = kMaxStripPanels;
   strips.task_panels = kMaxStripPanels;
-  for (int rows = 1; rows <= kMaxStripRows; ++rows) {
+  for (int rows = 1; product.piece == 0 && rows <= kMaxStripRows; ++rows) {
     if (Cycles(target, tiles, product, rows) < kGain * Cycles(target, strips, product, rows)) break;
     strips.most_rows = strips.task_rows = rows;
   }

@@ -21,6 +21,7 @@ struct TileShape {
 struct ProductShape {
   int64_t depth = 0, columns = 0;
   bool bytes = false;  // u8 x i8 in i32, four of K at a time
+  int64_t piece = 0;   // of windows in place: elements of K that lie together; 0: none are
 };
 
 // Of a group of the kind kGemm, by its matmul.
@@ -50,7 +51,7 @@ double Cycles(const ScheduleTarget& target, const ProductSchedule& schedule,
 // The fastest for many rows.
 ProductSchedule ScheduleTiles(const ScheduleTarget& target, const ProductShape& product);
 // For few rows, with the panels of ScheduleTiles. most_rows: as long as it pays; 0 if it never
-// does.
+// does, or for windows in place, which tiles alone walk.
 ProductSchedule ScheduleStrips(const ScheduleTarget& target, const ProductShape& product);
 
 // Attention's: a block of queries as wide as a tile, for up to `queries` of them (0: any number).

@@ -144,7 +144,6 @@ std::vector<rt::VersionRequest> Specializer::Propose() {
   std::vector<std::pair<Dim, int64_t>> seen;
   for (const Group& g : plan().groups) {
     if (g.kind != GroupKind::kGemm) continue;
-    if (WindowsInPlace(*graph_, g.anchor)) continue;  // has one schedule
     const Shape& lhs = graph_->type(graph_->node(g.anchor).operands[0]).shape;
     const Dim rows = Volume(Shape(lhs.begin(), lhs.end() - 1));
     const int64_t most = ScheduleStrips(backend_->target(), ProductOf(*graph_, g.anchor)).most_rows;
