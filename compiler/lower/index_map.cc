@@ -193,6 +193,7 @@ bool IsStrided(const Graph& graph, ValueId v, ValueId base) {
       if (dim::DependsOn(stride, id)) return false;
     }
     if (c == coords.back() && stride != Dim(1)) return false;
+    if (!graph.facts().ProvesQuickly(stride >= 0)) return false;
     rest = without;
   }
   return true;

@@ -80,8 +80,14 @@ class Attention {
       double dot = 0;
       for (int64_t d = 0; d < n_.depth; ++d) dot += q[d] * k[j * n_.depth + d];
       visible_.push_back(j);
-      scores_.push_back((n_.depth == 0 ? 0 : scale_ * dot) + bias);
+      scores_.push_back(InRange(InRange(n_.depth == 0 ? 0 : scale_ * dot) + bias));
     }
+  }
+
+  // Infinite where the operands' type has nothing as large.
+  double InRange(double score) const {
+    if (c_.operands[0].dtype() == DType::kF64) return score;
+    return std::isinf(static_cast<float>(score)) ? std::copysign(HUGE_VAL, score) : score;
   }
 
   // The rows of v, weighted by the softmax of the scores.

@@ -311,5 +311,28 @@ TEST(Regressions, BroadcastsOfAnExtentOfOneInARunOfAxes) {
   }
 }
 
+// Keys and values that go backwards, with which a micro-kernel's operand ended before it began; and
+// scores beyond f32, which are infinite.
+TEST(Regressions, AttentionOverKeysInReverseAndScoresBeyondTheType) {
+  Engine engine({.threads = 1});
+  for (const char* text : {
+           "x: f32[n, m, 1]\nr = slice(x, starts=[0, m - 1, 0], limits=[n, -1, 1], "
+           "steps=[1, -1, 1])\noutput y = attention(r, r, r, scale=1)\n",
+           "x: f32[n, m, 8]\nr = slice(x, starts=[0, m - 1, 0], limits=[n, -1, 8], "
+           "steps=[1, -1, 1])\noutput y = attention(x, r, r, causal=true, scale=1)\n",
+           "x: f32[n, m, 2]\nr = 1e22 * x + 1e22\noutput y = attention(r, r, r, scale=0.25)\n",
+       }) {
+    absl::StatusOr<ir::Graph> g = ir::Parse(absl::StrCat("dim n\ndim m\n", text));
+    ASSERT_TRUE(g.ok()) << g.status();
+    absl::StatusOr<Function> f = CompileGraph(engine, *g);
+    ASSERT_TRUE(f.ok()) << f.status();
+    for (const int64_t m : {8, 70, 1, 0, 8}) {
+      const absl::Status s =
+          CheckCall(*f, *g, ir::SampleInputs(*g, {{2, m}}, 1, false), false, true);
+      EXPECT_TRUE(s.ok()) << text << m << ": " << s;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace lathe::whole
