@@ -99,6 +99,7 @@ absl::StatusOr<ValueId> Builder::BroadcastTo(ValueId v, const Shape& shape) {
 absl::StatusOr<ValueId> Builder::Elementwise(Op op, std::vector<ValueId> operands, Attrs attrs) {
   Node n{.op = op, .operands = operands};
   n.location = location_;
+  Attempt attempt(*this);
   InferContext c = Context(&n);
   std::vector<Shape> shapes;
   for (ValueId v : operands) {
@@ -113,12 +114,13 @@ absl::StatusOr<ValueId> Builder::Elementwise(Op op, std::vector<ValueId> operand
     if (!wide.ok()) return wide.status();
     v = *wide;
   }
-  return Create(op, std::move(operands), std::move(attrs));
+  return attempt.Kept(Create(op, std::move(operands), std::move(attrs)));
 }
 
 absl::StatusOr<ValueId> Builder::MatMul(ValueId a, ValueId b) {
   Node n{.op = Op::k_matmul, .operands = {a, b}};
   n.location = location_;
+  Attempt attempt(*this);
   InferContext c = Context(&n);
   for (ValueId v : {a, b}) {
     if (v >= graph_->num_nodes())
@@ -153,11 +155,11 @@ absl::StatusOr<ValueId> Builder::MatMul(ValueId a, ValueId b) {
     }
   }
   absl::StatusOr<ValueId> product = Create(Op::k_matmul, {a, b});
-  if (!product.ok() || (!a_is_row && !b_is_column)) return product;
+  if (!product.ok() || (!a_is_row && !b_is_column)) return attempt.Kept(std::move(product));
   Shape shape = graph_->type(*product).shape;
   if (b_is_column) shape.pop_back();
   if (a_is_row) shape.erase(shape.end() - (b_is_column ? 1 : 2));
-  return Reshape(*product, shape);
+  return attempt.Kept(Reshape(*product, shape));
 }
 
 absl::StatusOr<ValueId> Builder::Attention(ValueId q, ValueId k, ValueId v, ValueId mask,
@@ -166,6 +168,7 @@ absl::StatusOr<ValueId> Builder::Attention(ValueId q, ValueId k, ValueId v, Valu
   if (mask != kNoValue) operands.push_back(mask);
   Node n{.op = Op::k_attention, .operands = operands};
   n.location = location_;
+  Attempt attempt(*this);
   InferContext c = Context(&n);
   std::vector<Shape> batches;
   for (size_t i = 0; i < operands.size(); ++i) {
@@ -197,7 +200,7 @@ absl::StatusOr<ValueId> Builder::Attention(ValueId q, ValueId k, ValueId v, Valu
     if (!w.ok()) return w.status();
     operands[i] = *w;
   }
-  return Create(Op::k_attention, std::move(operands), std::move(attrs));
+  return attempt.Kept(Create(Op::k_attention, std::move(operands), std::move(attrs)));
 }
 
 }  // namespace lathe::ir

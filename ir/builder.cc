@@ -56,6 +56,14 @@ InferContext Builder::Context(Node* n) {
   return {.graph = graph_, .node = n, .side = sides_.empty() ? nullptr : &sides_.back()};
 }
 
+Builder::Attempt::~Attempt() {
+  if (kept_) return;
+  b_.stack_.back()->nodes.resize(nodes_);
+  if (b_.graph_->facts().facts().size() == facts_) return;
+  b_.graph_->facts().KeepFirst(facts_);
+  b_.checked_dims_.clear();  // some were known by what went
+}
+
 absl::StatusOr<ValueId> Builder::Append(Node n) {
   n.location = location_;
   if (static_cast<int64_t>(graph_->num_nodes()) >= graph_->max_nodes) {
@@ -63,6 +71,7 @@ absl::StatusOr<ValueId> Builder::Append(Node n) {
                    absl::StrCat("the graph has ", graph_->num_nodes(),
                                 " nodes already, the limit is ", graph_->max_nodes));
   }
+  Attempt attempt(*this);
   InferContext c = Context(&n);
   // What a side's condition makes true may not be remembered beyond it.
   absl::flat_hash_set<Dim> in_side;
@@ -70,7 +79,7 @@ absl::StatusOr<ValueId> Builder::Append(Node n) {
   if (!inferred.ok()) return inferred;
   const ValueId v = graph_->AppendNode(std::move(n));
   stack_.back()->nodes.push_back(v);
-  return v;
+  return attempt.Kept(v);
 }
 
 absl::StatusOr<ValueId> Builder::Create(Op op, std::vector<ValueId> operands, Attrs attrs) {

@@ -48,6 +48,7 @@ struct InferContext {
                           const dim::Source& source) const;
 };
 
+// An op that fails leaves its graph as it was.
 class Builder {
  public:
   explicit Builder(Graph* graph) : Builder(graph, &graph->body) {}
@@ -99,6 +100,22 @@ class Builder {
   absl::StatusOr<ValueId> CloseIf(ValueId else_result);
 
  private:
+  // While an op is made: what it added goes again, unless its result is kept.
+  class Attempt {
+   public:
+    explicit Attempt(Builder& b)
+        : b_(b), facts_(b.graph_->facts().facts().size()), nodes_(b.stack_.back()->nodes.size()) {}
+    ~Attempt();
+    absl::StatusOr<ValueId> Kept(absl::StatusOr<ValueId> result) {
+      kept_ = result.ok();
+      return result;
+    }
+
+   private:
+    Builder& b_;
+    const size_t facts_, nodes_;
+    bool kept_ = false;
+  };
   absl::StatusOr<ValueId> Append(Node n);
   InferContext Context(Node* n);
   Graph* graph_;

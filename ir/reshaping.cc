@@ -76,6 +76,7 @@ Dim ClampBound(const InferContext& c, Dim bound, Dim extent, Dim low, Dim high) 
 absl::StatusOr<ValueId> Builder::Reshape(ValueId v, Shape target) {
   Node n{.op = Op::k_reshape, .operands = {v}};
   n.location = location_;
+  Attempt attempt(*this);
   InferContext c = Context(&n);
   if (v >= graph_->num_nodes())
     return c.Error(absl::StrCat(graph_->ValueName(v), " is no value of this graph"));
@@ -102,8 +103,8 @@ absl::StatusOr<ValueId> Builder::Reshape(ValueId v, Shape target) {
     if (!solved.ok()) return solved.status();
     *missing = *solved;
   }
-  if (target == from) return v;
-  return Create(Op::k_reshape, {v}, {.shape = std::move(target)});
+  if (target == from) return attempt.Kept(v);
+  return attempt.Kept(Create(Op::k_reshape, {v}, {.shape = std::move(target)}));
 }
 
 absl::StatusOr<ValueId> Builder::Slice(ValueId v, int64_t axis, Dim start, Dim limit,
@@ -137,6 +138,7 @@ absl::StatusOr<ValueId> Builder::Slice(ValueId v, int64_t axis, Dim start, Dim l
 absl::StatusOr<ValueId> Builder::Index(ValueId v, int64_t axis, Dim index) {
   Node n{.op = Op::k_slice, .operands = {v}};
   n.location = location_;
+  Attempt attempt(*this);
   InferContext c = Context(&n);
   if (v >= graph_->num_nodes())
     return c.Error(absl::StrCat(graph_->ValueName(v), " is no value of this graph"));
@@ -165,7 +167,7 @@ absl::StatusOr<ValueId> Builder::Index(ValueId v, int64_t axis, Dim index) {
   }
   attrs.starts[axis] = index;
   attrs.limits[axis] = index + 1;
-  return Create(Op::k_slice, {v}, std::move(attrs));
+  return attempt.Kept(Create(Op::k_slice, {v}, std::move(attrs)));
 }
 
 }  // namespace lathe::ir

@@ -156,6 +156,12 @@ FactSet& FactSet::operator=(const FactSet& other) {
 }
 FactSet::~FactSet() = default;
 
+void FactSet::KeepFirst(size_t count) {
+  if (count >= impl_->facts.size()) return;
+  impl_->facts.resize(count);
+  impl_->Restore();
+}
+
 const std::vector<Fact>& FactSet::facts() const { return impl_->facts; }
 DimContext* FactSet::context() const { return impl_->context; }
 

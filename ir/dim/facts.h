@@ -95,6 +95,9 @@ class FactSet {
   // or of a free constraint list such as "seq % 64 == 0, batch <= 8" when `subject` is null.
   absl::Status AddSpec(const Dim* subject, std::string_view spec, Source source);
 
+  // Takes back all facts but the first `count`.
+  void KeepFirst(size_t count);
+
   const std::vector<Fact>& facts() const;
   DimContext* context() const;
 

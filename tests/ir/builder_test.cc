@@ -31,6 +31,21 @@ TEST_F(BuilderTest, BroadcastsRightAlignedAndOnlyWhereNeeded) {
   EXPECT_THAT(Type(b.BroadcastTo(x, {4})), HasSubstr("lower rank"));
 }
 
+TEST_F(BuilderTest, AnOpThatFailsLeavesTheGraphAsItWas) {
+  const Dim n = Symbol("n"), m = Symbol("m");
+  const ValueId x = In("x", f32, {n, 2, 4}), y = In("y", f32, {m, 2, 5});
+  const ValueId z = In("z", f32, {m, 2, 4});
+  const size_t nodes = graph.body.nodes.size();
+  EXPECT_THAT(Type(b.Binary(Op::k_add, x, y)), HasSubstr("4 and 5 must be equal"));
+  EXPECT_THAT(Type(b.MatMul(x, y)), HasSubstr("4"));  // once the batch is broadcast
+  EXPECT_THAT(Type(b.Attention(x, y, z, kNoValue, {})), HasSubstr("4"));
+  EXPECT_THAT(Required(), IsEmpty());
+  EXPECT_EQ(graph.body.nodes.size(), nodes);
+  Ok(b.Binary(Op::k_add, x, z));  // requires of n and m what the failed ones did
+  EXPECT_EQ(Required().size(), 1u);
+  ExpectVerified();
+}
+
 // For every pair of sizes: admitted exactly if numpy would, and the extent that numpy gives.
 void CheckPair(GraphBuilder& g, ValueId y, size_t symbols) {
   g.ExpectVerified();
