@@ -178,6 +178,11 @@ Dim IndexUnderViews(const Graph& graph, ValueId v, ValueId base, const Coords& c
 }
 
 bool IsStrided(const Graph& graph, ValueId v, ValueId base) {
+  for (ValueId w = v; w != base; w = graph.node(w).operands[0]) {
+    const std::vector<int64_t>& steps = graph.node(w).attrs.steps;
+    if (std::any_of(steps.begin(), steps.end(), [](int64_t step) { return step < 0; }))
+      return false;
+  }
   const size_t rank = graph.type(v).shape.size();
   Coords coords;
   for (size_t i = 0; i < rank; ++i)
@@ -193,7 +198,6 @@ bool IsStrided(const Graph& graph, ValueId v, ValueId base) {
       if (dim::DependsOn(stride, id)) return false;
     }
     if (c == coords.back() && stride != Dim(1)) return false;
-    if (!graph.facts().ProvesQuickly(stride >= 0)) return false;
     rest = without;
   }
   return true;

@@ -56,8 +56,8 @@ std::vector<ReshapeRun> ReshapeRuns(const Shape& from, const Shape& to, const Di
 Dim IndexUnderViews(const ir::Graph& graph, ir::ValueId v, ir::ValueId base, const Coords& coords,
                     const DimMap& map);
 
-// True if that position is affine in every coordinate, with strides of 0 or more that no coordinate
-// occurs in, and 1 for the last one.
+// True if that position is affine in every coordinate, with strides that no coordinate occurs in
+// and that is 1 for the last one, and no slice goes backwards.
 bool IsStrided(const ir::Graph& graph, ir::ValueId v, ir::ValueId base);
 
 // True for a broadcast from one element a row to the whole row space.
