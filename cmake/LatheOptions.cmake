@@ -1,7 +1,7 @@
 # Options, compiler flags and the helper functions that every folder uses.
 option(LATHE_BUILD_TOOLS "Build jit-repl, lathe-bench and the examples" ${PROJECT_IS_TOP_LEVEL})
 option(LATHE_BUILD_TESTS "Build the tests" ${PROJECT_IS_TOP_LEVEL})
-option(LATHE_FUZZERS "Build libFuzzer programs of the file readers; needs clang" OFF)
+option(LATHE_FUZZERS "Build libFuzzer programs in the place of the tests: the preset fuzz" OFF)
 option(LATHE_PRECOMPILE "Precompile the headers of other projects" ${PROJECT_IS_TOP_LEVEL})
 set(LATHE_SANITIZE "" CACHE STRING "Sanitizers of -fsanitize=, for example address,undefined")
 

@@ -124,4 +124,7 @@ class Importer {
   int64_t imported_ = 0;  // nodes, those of functions and steps as often as they are imported
 };
 
+// load_onnx less the reading of the file.
+absl::StatusOr<OnnxModel> ImportModel(const ModelDef& model, const OnnxOptions& options);
+
 }  // namespace lathe::onnx

@@ -10,13 +10,12 @@
 
 namespace lathe {
 
-absl::StatusOr<OnnxModel> load_onnx(const std::string& path, const OnnxOptions& options) {
-  LATHE_ASSIGN_OR_RETURN(const onnx::ModelDef model, onnx::ReadModel(path, options.limits));
+absl::StatusOr<OnnxModel> onnx::ImportModel(const ModelDef& model, const OnnxOptions& options) {
   std::set<std::string> fixed;
   size_t most_attempts = model.graph.inputs.size() + 1;
   for (const auto& [name, items] : options.sequence_contents) most_attempts += items.size();
   for (size_t attempt = 0;; ++attempt) {
-    onnx::Importer importer(model, options);
+    Importer importer(model, options);
     const size_t before = fixed.size();
     absl::Status s = importer.Run(&fixed);
     if (absl::IsAborted(s) && fixed.size() > before && attempt < most_attempts) continue;
@@ -34,6 +33,11 @@ absl::StatusOr<OnnxModel> load_onnx(const std::string& path, const OnnxOptions& 
     result.operators = importer.Operators();
     return result;
   }
+}
+
+absl::StatusOr<OnnxModel> load_onnx(const std::string& path, const OnnxOptions& options) {
+  LATHE_ASSIGN_OR_RETURN(const onnx::ModelDef model, onnx::ReadModel(path, options.limits));
+  return onnx::ImportModel(model, options);
 }
 
 }  // namespace lathe

@@ -1,14 +1,24 @@
 #include "tests/fuzz/targets.h"
 
+#include <unistd.h>
+
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
 #include <memory>
+#include <string>
+#include <string_view>
 
 #include "compiler/io/npy.h"
 #include "compiler/io/npz.h"
 #include "compiler/io/safetensors.h"
+#include "compiler/onnx/importer.h"
 #include "compiler/onnx/reader.h"
+#include "compiler/passes/pass.h"
+#include "ir/dim/facts.h"
+#include "ir/staged.h"
 
 namespace lathe::fuzz {
 namespace {
@@ -24,6 +34,9 @@ void Touch(const void* data, int64_t size) {
   for (int64_t i = 0; i < size; ++i) sum += static_cast<const unsigned char*>(data)[i];
   touched = sum;
 }
+
+// What the file beside a folder of external data holds.
+constexpr std::string_view kSecret = "to be read by nobody";
 
 // A wrong answer: stops the run, as a fault does.
 void Demand(bool holds, const char* what) {
@@ -42,6 +55,9 @@ void TouchTensor(const Tensor& t) {
 
 void TouchTensor(const onnx::TensorData& t) {
   Touch(t.bytes.get(), t.num_bytes);
+  const std::string_view all(static_cast<const char*>(t.bytes.get()),
+                             static_cast<size_t>(t.num_bytes));
+  Demand(all.find(kSecret) == all.npos, "external data lies below the model's folder");
   const absl::StatusOr<Tensor> tensor = onnx::ToTensor(t);
   if (tensor.ok()) TouchTensor(*tensor);
 }
@@ -77,13 +93,98 @@ struct Copy {
   size_t size;
 };
 
-bool RunModel(absl::Span<const char> bytes) {
+bool ReadModel(absl::Span<const char> bytes, const std::string& folder) {
+  const Copy copy(bytes);
+  const absl::StatusOr<onnx::ModelDef> m =
+      onnx::ParseModel(copy.bytes(), copy.owner(), folder, kModelLimits);
+  if (!m.ok()) return false;
+  TouchGraph(m->graph);
+  for (const onnx::FunctionDef& f : m->functions) TouchNodes(f.nodes);
+  return true;
+}
+
+bool RunModel(absl::Span<const char> bytes) { return ReadModel(bytes, ""); }
+
+// A folder for a model, with links that lead out of it.
+class Folder {
+ public:
+  Folder() {
+    namespace fs = std::filesystem;
+    std::string pattern = (fs::temp_directory_path() / "lathe_external_XXXXXX").string();
+    Demand(mkdtemp(pattern.data()) != nullptr, "a folder can be made");
+    root_ = pattern;
+    fs::create_directories(root_ / "model/below");
+    const auto write = [&](const char* name, std::string_view text) {
+      std::ofstream(root_ / name, std::ios::binary) << text;
+    };
+    write("secret.bin", kSecret);
+    write("model/w.bin", "0123456789abcdef");
+    write("model/below/v.bin", "ABCDEFGH");
+    fs::create_symlink(root_ / "secret.bin", root_ / "model/link.bin");
+    fs::create_directory_symlink(root_, root_ / "model/up");
+    fs::create_hard_link(root_ / "secret.bin", root_ / "model/hard.bin");
+  }
+  ~Folder() { std::filesystem::remove_all(root_); }
+  std::string model() const { return (root_ / "model").string(); }
+
+ private:
+  std::filesystem::path root_;
+};
+
+bool RunExternal(absl::Span<const char> bytes) {
+  static const Folder folder;
+  return ReadModel(bytes, folder.model());
+}
+
+// Small limits, so that a run is short.
+bool RunImport(absl::Span<const char> bytes) {
   const Copy copy(bytes);
   const absl::StatusOr<onnx::ModelDef> m =
       onnx::ParseModel(copy.bytes(), copy.owner(), "", kModelLimits);
   if (!m.ok()) return false;
-  TouchGraph(m->graph);
-  for (const onnx::FunctionDef& f : m->functions) TouchNodes(f.nodes);
+  OnnxOptions options;
+  options.max_nodes = 10'000;
+  options.max_folded_bytes = 1 << 16;
+  absl::StatusOr<OnnxModel> model = onnx::ImportModel(*m, options);
+  if (!model.ok()) return false;
+  if (model->program.is_staged()) {
+    Demand(ir::Verify(model->program.staged()).ok(), "a program that was imported verifies");
+    return true;
+  }
+  const std::unique_ptr<ir::Graph> graph = model->program.release();
+  Demand(ir::Verify(*graph).ok(), "a graph that was imported verifies");
+  compiler::PassContext context;
+  context.fold_bytes = 1 << 16;
+  context.fold_work = 1 << 16;
+  Demand(compiler::RunPipeline(*graph, context).ok(), "the passes run on it");
+  Demand(ir::Verify(*graph).ok(), "it verifies after them");
+  return true;
+}
+
+bool RunProgram(absl::Span<const char> bytes) {
+  const absl::StatusOr<ir::Graph> graph = ir::Parse({bytes.data(), bytes.size()});
+  if (!graph.ok()) return false;
+  Demand(ir::Verify(*graph).ok(), "a program that was read verifies");
+  const std::string text = ir::Print(*graph);
+  const absl::StatusOr<ir::Graph> again = ir::Parse(text);
+  Demand(again.ok(), "what was printed can be read");
+  Demand(ir::Print(*again) == text, "and prints the same");
+  return true;
+}
+
+bool RunFacts(absl::Span<const char> bytes) {
+  dim::DimContext context;
+  const std::string text(bytes.data(), bytes.size());
+  const absl::StatusOr<std::vector<Claim>> claims = dim::ParseClaims(text, &context, true);
+  if (!claims.ok()) return false;
+  dim::FactSet facts(&context);
+  for (const Claim& claim : *claims) {
+    if (!facts.Add(claim, dim::Standing::kDeclared, {"text", ""}).ok()) continue;
+    Demand(facts.Prove(claim).verdict != dim::Verdict::kRefuted, "a fact isn't refuted by itself");
+    const absl::StatusOr<std::vector<Claim>> again =
+        dim::ParseClaims(claim.ToString(), &context, false);
+    Demand(again.ok(), "what was printed can be read");
+  }
   return true;
 }
 
@@ -135,11 +236,10 @@ bool RunSafetensors(absl::Span<const char> bytes) {
   return true;
 }
 
-constexpr Target kTargets[] = {{"model", RunModel},
-                               {"tensor", RunTensor},
-                               {"npy", RunNpy},
-                               {"npz", RunNpz},
-                               {"safetensors", RunSafetensors}};
+constexpr Target kTargets[] = {
+    {"model", RunModel},     {"external", RunExternal}, {"import", RunImport},
+    {"program", RunProgram}, {"facts", RunFacts},       {"tensor", RunTensor},
+    {"npy", RunNpy},         {"npz", RunNpz},           {"safetensors", RunSafetensors}};
 
 }  // namespace
 

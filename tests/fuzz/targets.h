@@ -1,8 +1,9 @@
 #pragma once
-// The readers of files from anyone, each as a function from bytes. corpus_test.cc runs them over
-// the corpora (corpus/<name>/) and over changed copies of these, with any compiler; with clang and
-// -DLATHE_FUZZERS=ON each is also a libFuzzer program:
-//   fuzz_model -max_total_time=600 tests/fuzz/corpus/model
+// What reads bytes from anyone, each as a function of them: files, models through the importer and
+// the passes, and text. corpus_test.cc runs them over the corpora (corpus/<name>/) and over changed
+// copies of these, with any compiler; with clang each is also a libFuzzer program:
+//   scripts/build fuzz
+//   build/fuzz/tests/fuzz/fuzz_model -max_total_time=600 tests/fuzz/corpus/model
 // What a run finds joins the corpus. A file "ok_..." there must read, a file "bad_..." must not.
 #include "absl/types/span.h"
 

@@ -7,6 +7,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/onnx/model_writer.h"
+#include "tests/onnx/small_model.h"
 
 namespace lathe::onnx {
 namespace {
@@ -103,6 +104,21 @@ TEST(Untrusted, AChainOf200000NodesReadsQuickly) {
   std::cout << "200,000 nodes in " << seconds.count() << " s\n";
   EXPECT_LT(seconds.count(), 10);
   EXPECT_THAT(Error(bytes, {.nodes = 199'999}), HasSubstr("the limit of nodes is 199999"));
+}
+
+TEST(Untrusted, AChainOf200000NodesIsImportedCompiledAndCalled) {
+  GraphWriter g;
+  g.Input("v0", kFloat, {"n"});
+  g.Initializer(TensorMessage<float>("one", {1}, {1}));
+  for (int i = 0; i < 200'000; i += 2) {
+    g.Node("Relu", {absl::StrCat("v", i)}, {absl::StrCat("v", i + 1)});
+    g.Node("Add", {absl::StrCat("v", i + 1), "one"}, {absl::StrCat("v", i + 2)});
+  }
+  g.Output("v200000", kFloat, {"n"});
+  SmallModel model(g, 21);
+  Tensor x(f32, {3});
+  for (int i = 0; i < 3; ++i) x.data<float>()[i] = static_cast<float>(6 * i - 5);
+  EXPECT_EQ(model.Floats({x}, {3}), (std::vector<float>{100'000, 100'001, 100'007}));
 }
 
 TEST(Untrusted, AMessageGivenTwiceIsRefused) {
