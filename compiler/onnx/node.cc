@@ -53,6 +53,18 @@ void NodeContext::Unsupported(const std::string& message) {
   Fail(absl::UnimplementedError(message));
 }
 
+bool NodeContext::MayMake(int64_t rows, int64_t columns, DType type) {
+  const int64_t most = importer_.options().max_folded_bytes;
+  int64_t bytes = 0;
+  if (!__builtin_mul_overflow(rows, columns, &bytes) &&
+      !__builtin_mul_overflow(bytes, lathe::SizeOf(type), &bytes) && bytes <= most)
+    return true;
+  Fail(absl::ResourceExhaustedError(
+      absl::StrCat("the attributes make a table of ", rows, " by ", columns, " elements of type ",
+                   Name(type), ", more than max_folded_bytes = ", most, " bytes")));
+  return false;
+}
+
 void NodeContext::Restart() {
   status_ = absl::OkStatus();
   outputs_.clear();
@@ -80,13 +92,23 @@ V NodeContext::Use(const Val& v) {
   return Wrap(scope_->Use(v));
 }
 
-V NodeContext::In(int input) {
-  if (!ok()) return {this};
+Val NodeContext::InTensor(int input) {
   const Val v = InVal(input);
-  if (v.kind == Val::Kind::kTensor) return Use(v);
+  if (v.kind == Val::Kind::kTensor) return v;
   Fail(absl::StrCat("input ", input,
                     v.present() ? " is a sequence; wanted a tensor" : " is missing"));
-  return {this};
+  return Val();
+}
+
+ir::ValueType NodeContext::TypeOf(int input) {
+  const Val v = InTensor(input);
+  return v.present() ? scope_->TypeOf(v) : ir::ValueType{DType::kF32, {}};
+}
+
+V NodeContext::In(int input) {
+  if (!ok()) return {this};
+  const Val v = InTensor(input);
+  return v.present() ? Use(v) : V{this};
 }
 
 V NodeContext::InOr(int input, const std::function<V()>& otherwise) {
@@ -135,6 +157,36 @@ std::vector<int64_t> NodeContext::Ints(const std::string& name) {
   if (a->kind != Attribute::Kind::kInts && !(a->ints.empty() && a->floats.empty()))
     Fail(absl::StrCat("attribute ", name, " is ", KindName(a->kind), "; wanted ints"));
   return a->ints;
+}
+
+bool NodeContext::IsSize(const std::string& name, Dim entry) {
+  if (!entry.is_constant() || (entry.constant() >= -ir::kMaxDim && entry.constant() <= ir::kMaxDim))
+    return true;
+  Fail(absl::StrCat(name, " has the number ", entry.constant(), "; wanted ", ir::kMaxDim,
+                    " or less in magnitude"));
+  return false;
+}
+
+int64_t NodeContext::SizeInt(const std::string& name, int64_t otherwise) {
+  const int64_t number = Int(name, otherwise);
+  return IsSize(name, number) ? number : otherwise;
+}
+
+std::vector<int64_t> NodeContext::SizeInts(const std::string& name) {
+  std::vector<int64_t> numbers = Ints(name);
+  for (int64_t& n : numbers)
+    if (!IsSize(name, n)) n = 1;
+  return numbers;
+}
+
+DType NodeContext::DTypeAttr(const std::string& name, int64_t otherwise) {
+  const int64_t number = Int(name, otherwise);
+  const auto narrow = static_cast<int32_t>(number);
+  absl::StatusOr<DType> type = absl::InvalidArgumentError(
+      absl::StrCat("attribute ", name, " is ", number, ", which is no element type"));
+  if (narrow == number) type = ToDType(narrow);
+  if (!type.ok()) Fail(type.status());
+  return type.ok() ? *type : f32;
 }
 
 std::vector<float> NodeContext::Floats(const std::string& name) {
@@ -220,7 +272,7 @@ std::vector<int64_t> NodeContext::IntsOrInput(const std::string& attribute, int 
 }
 
 int NodeContext::Axis(int64_t axis, int rank) {
-  if (axis < -rank || axis >= std::max(rank, 1)) {
+  if (axis < -rank || axis >= rank) {
     Fail(absl::StrCat("axis ", axis, " of a tensor of rank ", rank));
     return 0;
   }

@@ -53,7 +53,9 @@ class NodeContext {
   bool Has(int input) const;  // given, and not by an empty name or as an empty optional
   bool WantsOutput(int output) const;
   Val InVal(int input);
-  V In(int input);  // a fault if it isn't a tensor
+  Val InTensor(int input);          // a fault, and nothing, if it isn't a tensor
+  ir::ValueType TypeOf(int input);  // a fault, and f32[], if it isn't a tensor
+  V In(int input);                  // a fault if it isn't a tensor
   V InOr(int input, const std::function<V()>& otherwise);
   std::vector<V> InAll(int first = 0);
 
@@ -63,6 +65,13 @@ class NodeContext {
   double Float(const std::string& name, double otherwise = 0);
   std::string Str(const std::string& name, const std::string& otherwise = "");
   std::vector<int64_t> Ints(const std::string& name);
+  // The same for numbers that sizes are computed from: a fault if one is beyond +-ir::kMaxDim. A
+  // few of them can be added and subtracted; products are made as Dims, which see an overflow.
+  int64_t SizeInt(const std::string& name, int64_t otherwise = 0);
+  std::vector<int64_t> SizeInts(const std::string& name);
+  bool IsSize(const std::string& name, Dim entry);  // a fault if it is a number beyond that
+  // The element type that the number stands for; a fault and f32 if it stands for none.
+  DType DTypeAttr(const std::string& name, int64_t otherwise = 0);
   std::vector<float> Floats(const std::string& name);
   const Attribute* Find(const std::string& name) const;
 
@@ -76,7 +85,7 @@ class NodeContext {
   std::optional<std::vector<Dim>> Dims(int input, int64_t least = 0);
   // As an attribute of older opsets or an input of newer ones.
   std::vector<int64_t> IntsOrInput(const std::string& attribute, int input);
-  // `axis` in 0..rank-1; a fault otherwise.
+  // `axis` in 0..rank-1; otherwise a fault and 0, which a scalar doesn't have either.
   int Axis(int64_t axis, int rank);
   std::vector<int> Axes(std::vector<int64_t> axes, int rank);
 
@@ -98,6 +107,9 @@ class NodeContext {
   void Fail(absl::Status status);
   void Fail(const std::string& message);         // InvalidArgument
   void Unsupported(const std::string& message);  // Unimplemented
+  // Whether a constant of rows * columns elements may be made; a fault if it is beyond
+  // OnnxOptions::max_folded_bytes. Ask before allocating what attributes ask for.
+  bool MayMake(int64_t rows, int64_t columns, DType type);
   // A cut was asked for: `pending` is the value whose integers become symbols in the next graph.
   struct Pending {
     std::string key;

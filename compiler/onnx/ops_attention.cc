@@ -17,11 +17,7 @@ std::optional<double> ScaleOf(NodeContext& c) {
 }
 
 DType SoftmaxType(NodeContext& c, DType otherwise) {
-  const int64_t number = c.Int("softmax_precision");
-  if (number == 0) return otherwise;
-  const absl::StatusOr<DType> type = ToDType(static_cast<int32_t>(number));
-  if (!type.ok()) c.Fail(type.status());
-  return type.ok() ? *type : otherwise;
+  return c.Int("softmax_precision") == 0 ? otherwise : c.DTypeAttr("softmax_precision");
 }
 
 // -- Attention of opset 23 and later

@@ -132,7 +132,7 @@ void Attention(NodeContext& c) {
     return c.Unsupported("a cache shared between past and present");
   V all = MatMul(x, weights);
   if (bias.ok()) all = all + bias;
-  const std::vector<int64_t> sizes = c.Ints("qkv_hidden_sizes");
+  const std::vector<int64_t> sizes = c.SizeInts("qkv_hidden_sizes");
   AttentionRequest r;
   r.scale = ScaleOf(c);
   if (sizes.size() == 3) {

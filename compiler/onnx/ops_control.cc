@@ -42,7 +42,8 @@ void If(NodeContext& c) {
   const GraphDef* then_graph = Body(c, "then_branch");
   const GraphDef* else_graph = Body(c, "else_branch");
   if (!c.ok()) return;
-  const Val condition = c.InVal(0);
+  const Val condition = c.InTensor(0);
+  if (!c.ok()) return;
   if (const std::optional<bool> decided = c.importer().Decided(condition))
     return Inline(c, *decided ? *then_graph : *else_graph);
   Scope then_scope(&c.scope(), "then"), else_scope(&c.scope(), "else");
@@ -143,8 +144,8 @@ void Loop(NodeContext& c) {
   for (int i = 2; i < c.num_inputs(); ++i) {
     spec.carried.push_back(c.InVal(i));
   }
-  if (c.Has(0)) spec.trips = c.InVal(0);
-  if (c.Has(1)) spec.condition = c.InVal(1);
+  if (c.Has(0)) spec.trips = c.InTensor(0);
+  if (c.Has(1)) spec.condition = c.InTensor(1);
   spec.gives_condition = true;
   spec.body = [&](Scope& scope, std::vector<Val> in) {
     in.insert(in.begin() + 1, Val::Constant(Tensor::Scalar<bool>(true)));
@@ -189,11 +190,12 @@ bool ReadScan(NodeContext& c, int first, std::vector<int64_t> axes, ScanSpec* sc
   scan->body = Body(c, "body");
   if (!c.ok()) return false;
   const int64_t num_scanned = c.Int("num_scan_inputs");
-  const int64_t num_states = c.num_inputs() - first - num_scanned;
-  if (num_scanned < 1 || num_states < 0) {
-    c.Fail("num_scan_inputs is out of range");
+  const int64_t given = c.num_inputs() - first;
+  if (num_scanned < 1 || num_scanned > given) {
+    c.Fail(absl::StrCat("num_scan_inputs is ", num_scanned, " of ", given, " inputs"));
     return false;
   }
+  const int64_t num_states = given - num_scanned;
   for (int64_t i = 0; i < num_states; ++i) {
     scan->states.push_back(c.InVal(first + static_cast<int>(i)));
     if (scan->states.back().kind != Val::Kind::kTensor) c.Fail("a state is no tensor");

@@ -75,35 +75,36 @@ void Clip(NodeContext& c) {
 void Where(NodeContext& c) { c.Out(0, Select(c.In(0), c.In(1), c.In(2))); }
 
 // The type that the attribute `to` says; before opset 6 by its name.
-absl::StatusOr<DType> TargetType(NodeContext& c) {
+DType TargetType(NodeContext& c) {
   const Attribute* to = c.Find("to");
-  if (to == nullptr || to->kind != Attribute::Kind::kString)
-    return ToDType(static_cast<int32_t>(c.Int("to")));
-  for (int32_t type = kFloat; type <= kBfloat16; ++type)
-    if (ElementTypeName(type) == to->s) return ToDType(type);
-  return absl::InvalidArgumentError(absl::StrCat("there is no element type '", to->s, "'"));
+  if (to == nullptr || to->kind != Attribute::Kind::kString) return c.DTypeAttr("to");
+  for (int32_t type = kFloat; type <= kBfloat16; ++type) {
+    if (ElementTypeName(type) != to->s) continue;
+    const absl::StatusOr<DType> found = ToDType(type);
+    if (found.ok()) return *found;
+    c.Fail(found.status());
+  }
+  c.Fail(absl::StrCat("there is no element type '", to->s, "'"));
+  return f32;
 }
 
 void CastTo(NodeContext& c) {
   V x = c.In(0);
-  const absl::StatusOr<DType> to = TargetType(c);
-  if (!to.ok()) return c.Fail(to.status());
-  c.Out(0, Cast(x, *to));
+  c.Out(0, Cast(x, TargetType(c)));
 }
 
 void BitCast(NodeContext& c) {
   V x = c.In(0);
-  const absl::StatusOr<DType> to = ToDType(static_cast<int32_t>(c.Int("to")));
-  if (!to.ok()) return c.Fail(to.status());
+  const DType to = c.DTypeAttr("to");
   if (!c.ok()) return;
-  if (x.dtype() == *to) return c.Out(0, x);
-  if (IsNarrowFloat(x.dtype()) || IsNarrowFloat(*to))
-    return c.Unsupported(absl::StrCat("bits of ", Name(x.dtype()), " as ", Name(*to)));
+  if (x.dtype() == to) return c.Out(0, x);
+  if (IsNarrowFloat(x.dtype()) || IsNarrowFloat(to))
+    return c.Unsupported(absl::StrCat("bits of ", Name(x.dtype()), " as ", Name(to)));
   if (x.dtype() == bool_) x = Cast(x, u8);
-  if (*to == bool_) return c.Out(0, Cast(x, bool_));
+  if (to == bool_) return c.Out(0, Cast(x, bool_));
   ir::Attrs attrs;
-  attrs.dtype = *to;
-  c.Out(0, x.dtype() == *to ? x : c.Create(ir::Op::k_bitcast, {x}, std::move(attrs)));
+  attrs.dtype = to;
+  c.Out(0, x.dtype() == to ? x : c.Create(ir::Op::k_bitcast, {x}, std::move(attrs)));
 }
 
 void CastLike(NodeContext& c) {

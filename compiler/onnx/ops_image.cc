@@ -189,8 +189,8 @@ void Col2Im(NodeContext& c) {
   V x = c.In(0);
   if (!c.ok()) return;
   const size_t axes = block->size();
-  std::vector<int64_t> strides = c.Ints("strides"), dilations = c.Ints("dilations"),
-                       pads = c.Ints("pads");
+  std::vector<int64_t> strides = c.SizeInts("strides"), dilations = c.SizeInts("dilations"),
+                       pads = c.SizeInts("pads");
   if (strides.empty()) strides.assign(axes, 1);
   if (dilations.empty()) dilations.assign(axes, 1);
   if (pads.empty()) pads.assign(2 * axes, 0);

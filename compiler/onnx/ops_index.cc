@@ -130,25 +130,30 @@ V LinearTuples(NodeContext& c, V x, V indices, int first, int depth) {
   return linear;
 }
 
-bool TupleDepth(NodeContext& c, V x, V indices, int batch, int* depth) {
+bool TupleDepth(NodeContext& c, V x, V indices, int64_t batch, int* depth) {
   if (!c.ok()) return false;
   if (indices.rank() < 1 || !indices.dim(indices.rank() - 1).is_constant()) {
     c.Unsupported(absl::StrCat("the indices are ", indices.type().ToString(),
                                "; their last extent must be known while loading"));
     return false;
   }
-  *depth = static_cast<int>(indices.dim(indices.rank() - 1).constant());
-  if (batch + *depth > x.rank())
-    c.Fail(absl::StrCat("tuples of ", *depth, " indices into ", x.type().ToString()));
+  const int64_t extent = indices.dim(indices.rank() - 1).constant();
+  if (batch < 0 || batch > x.rank() || extent > x.rank() - batch) {
+    c.Fail(absl::StrCat("tuples of ", extent, " indices into ", x.type().ToString(), " behind ",
+                        batch, " axes of a batch"));
+    return false;
+  }
+  *depth = static_cast<int>(extent);
   return c.ok();
 }
 
 void GatherNd(NodeContext& c) {
   V x = c.In(0), indices = c.In(1);
-  const int batch = static_cast<int>(c.Int("batch_dims"));
+  const int64_t batch_dims = c.Int("batch_dims");
   int depth = 0;
-  if (!TupleDepth(c, x, indices, batch, &depth)) return;
-  if (batch < 0 || batch >= indices.rank()) return c.Fail("batch_dims is out of range");
+  if (!TupleDepth(c, x, indices, batch_dims, &depth)) return;
+  const int batch = static_cast<int>(batch_dims);
+  if (batch >= indices.rank()) return c.Fail("batch_dims is out of range");
   V linear = LinearTuples(c, x, indices, batch, depth);
   const Shape given = indices.shape();
   const Shape picked(given.begin(), given.end() - 1);
@@ -235,7 +240,7 @@ void NonZero(NodeContext& c) {
     return Flat(x.dtype() == bool_ ? x : Bin(ir::Op::k_ne, x, 0.0));
   };
   const Val padded = c.Keep("positions", [&] { return Compact(c, keep()).padded; });
-  const Shape shape = c.scope().TypeOf(c.InVal(0)).shape;
+  const Shape shape = c.TypeOf(0).shape;
   const Dim all = Product(shape, 0, static_cast<int>(shape.size()));
   const std::vector<Dim> count =
       c.SizesFromData("count", [&] { return Compact(c, keep()).count; }, {all});
@@ -255,14 +260,15 @@ void NonZero(NodeContext& c) {
 
 void Compress(NodeContext& c) {
   const bool flat = !c.HasAttr("axis");
-  const Shape shape = c.scope().TypeOf(c.InVal(0)).shape;
+  const Shape shape = c.TypeOf(0).shape;
   const int axis = flat ? 0 : c.Axis(c.Int("axis"), static_cast<int>(shape.size()));
   if (!c.ok()) return;
   const Dim extent =
       flat ? Product(shape, 0, static_cast<int>(shape.size())) : shape[static_cast<size_t>(axis)];
+  const Shape given = c.TypeOf(1).shape;
+  if (c.ok() && given.size() != 1) c.Fail("wanted a condition of rank 1");
+  if (!c.ok()) return;
   const Val padded = c.Keep("positions", [&] { return Compact(c, c.In(1)).padded; });
-  const Shape given = c.scope().TypeOf(c.InVal(1)).shape;
-  if (!c.ok() || given.size() != 1) return c.Fail("wanted a condition of rank 1");
   const std::vector<Dim> count =
       c.SizesFromData("count", [&] { return Compact(c, c.In(1)).count; }, {given[0]});
   V positions = c.Use(padded), x = c.In(0);
@@ -275,7 +281,7 @@ void Compress(NodeContext& c) {
 // Rows of equal elements found by sorting: by the last column first, stable, as far as the first.
 void Unique(NodeContext& c) {
   const bool flat = !c.HasAttr("axis"), sorted = c.Int("sorted", 1) != 0;
-  const Shape shape = c.scope().TypeOf(c.InVal(0)).shape;
+  const Shape shape = c.TypeOf(0).shape;
   const int rank = static_cast<int>(shape.size());
   const int axis = flat ? 0 : c.Axis(c.Int("axis"), rank);
   if (!c.ok()) return;

@@ -170,28 +170,30 @@ void SvmClassifier(NodeContext& c) {
   const DType type = x.dtype();
   if (rho.empty()) return c.Fail("attribute rho is missing");
   V scores, classes;
+  const int64_t given = static_cast<int64_t>(coefficients.size());
   int64_t vectors = 0;
   for (int64_t n : per_class) {
-    if (n < 0 || n > static_cast<int64_t>(coefficients.size()))
-      return c.Fail("vectors_per_class is out of range");
+    if (n < 0 || n > given - vectors)
+      return c.Fail(absl::StrCat("vectors_per_class has the entry ", n, ", beyond the ", given,
+                                 " coefficients"));
     vectors += n;
   }
   if (vectors == 0) {
-    const int64_t count = static_cast<int64_t>(coefficients.size());
-    if (count % labels != 0)
-      return c.Fail(absl::StrCat(count, " coefficients for ", labels, " classes"));
-    V table = FloatTable(c, coefficients, type, {labels, count / labels});
+    if (given % labels != 0)
+      return c.Fail(absl::StrCat(given, " coefficients for ", labels, " classes"));
+    V table = FloatTable(c, coefficients, type, {labels, given / labels});
     scores = MatMul(x, Transpose2(table)) + rho[0];
     classes = labels == 1 ? Squeeze(Positive(scores), {1}) : BestClass(c, scores);
   } else {
     const int64_t count = static_cast<int64_t>(per_class.size());
-    if (count < 2 || count != labels ||
-        static_cast<int64_t>(coefficients.size()) != vectors * (count - 1))
-      return c.Fail(absl::StrCat(coefficients.size(), " coefficients for ", vectors,
-                                 " support vectors of ", count, " classes"));
+    if (count < 2 || count != labels || given != vectors * (count - 1))
+      return c.Fail(absl::StrCat(given, " coefficients for ", vectors, " support vectors of ",
+                                 count, " classes"));
+    const int64_t pairs = count * (count - 1) / 2;
+    if (static_cast<int64_t>(rho.size()) != pairs)
+      return c.Fail(absl::StrCat(rho.size(), " numbers in rho; wanted ", pairs));
+    if (!c.MayMake(pairs, std::max(count, vectors), type)) return;
     const Pairs p = PairsOf(per_class, coefficients, vectors);
-    if (static_cast<int64_t>(rho.size()) != p.count)
-      return c.Fail(absl::StrCat(rho.size(), " numbers in rho; wanted ", p.count));
     V kernels = Apply(c, KernelOf(c), x, Vectors(c, vectors, type));
     V pair_scores = MatMul(kernels, FloatTable(c, p.weights, type, {vectors, p.count})) +
                     FloatTable(c, rho, type, {p.count});
@@ -407,16 +409,21 @@ void TfIdfVectorizer(NodeContext& c) {
     if (runs == 0) continue;
     run += static_cast<size_t>(runs);
     V sum = c.Fill({rows, runs}, f32, 0);
+    std::vector<V> columns;  // word k of every run
+    for (int64_t k = 0; k < size && size >= least && size <= most; ++k) {
+      std::vector<int64_t> wanted;
+      for (int64_t r = 0; r < runs; ++r)
+        wanted.push_back(pool[static_cast<size_t>(begin + r * size + k)]);
+      columns.push_back(c.I64(wanted));
+    }
     for (int64_t skip = 0; skip <= (n == 1 ? 0 : skips) && size >= least && size <= most; ++skip) {
       const int64_t reach = (size - 1) * (skip + 1);
       V padded = PadBy(words, {0, 0}, {0, reach});
       V match = Bin(ir::Op::k_lt, Unsqueeze(c.Iota({length}, 0), {1}), c.SizeOf(length - reach));
       for (int64_t k = 0; k < size; ++k) {
-        std::vector<int64_t> wanted;
-        for (int64_t r = 0; r < runs; ++r)
-          wanted.push_back(pool[static_cast<size_t>(begin + r * size + k)]);
         V here = SliceAxis(padded, 1, k * (skip + 1), length + k * (skip + 1));
-        match = Bin(ir::Op::k_and, match, Bin(ir::Op::k_eq, Unsqueeze(here, {2}), c.I64(wanted)));
+        match = Bin(ir::Op::k_and, match,
+                    Bin(ir::Op::k_eq, Unsqueeze(here, {2}), columns[static_cast<size_t>(k)]));
       }
       sum = sum + Reduce(ir::Op::k_sum, Cast(match, f32), {1}, false);
     }
@@ -430,9 +437,13 @@ void TfIdfVectorizer(NodeContext& c) {
     all = all * FloatTable(c, weights, f32, {static_cast<int64_t>(weights.size())});
   }
   // To the places of the result; those that nothing has get the zero behind.
-  const int64_t width = *std::max_element(places.begin(), places.end()) + 1;
-  if (*std::min_element(places.begin(), places.end()) < 0 || width > (int64_t{1} << 24))
-    return c.Fail("ngram_indexes is out of range");
+  constexpr int64_t kWidest = int64_t{1} << 24;
+  const auto [first, last] = std::minmax_element(places.begin(), places.end());
+  if (*first < 0 || *last >= kWidest)
+    return c.Fail(absl::StrCat("ngram_indexes has entries from ", *first, " to ", *last,
+                               "; wanted 0 to ", kWidest - 1));
+  const int64_t width = *last + 1;
+  if (!c.MayMake(1, width, i64)) return;
   std::vector<int64_t> from(static_cast<size_t>(width), static_cast<int64_t>(places.size()));
   for (size_t i = 0; i < places.size(); ++i) {
     int64_t& run_at = from[static_cast<size_t>(places[i])];

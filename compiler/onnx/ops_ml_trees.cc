@@ -147,6 +147,7 @@ V Scores(NodeContext& c, const Forest& f, V x, Aggregate how) {
         absl::StrCat(f.num_targets, " targets of ", f.size(), " nodes are outside of the limits")));
     return {&c};
   }
+  if (!c.MayMake(f.size(), f.num_targets, x.dtype())) return {&c};
   const bool extremum = how == Aggregate::kMin || how == Aggregate::kMax;
   const double inf = std::numeric_limits<double>::infinity();
   const double none = !extremum ? 0 : how == Aggregate::kMin ? inf : -inf;
@@ -177,6 +178,9 @@ const std::map<std::string, Mode>& ModeWords() {
   };
   return *words;
 }
+
+// Whether an axis can have an element `n`.
+bool IsFeature(int64_t n) { return n >= 0 && n < ir::kMaxDim; }
 
 // `kind` is "target" or "class": the prefix of the leaves' attributes.
 Forest ReadNamed(NodeContext& c, const std::string& kind, int64_t num_targets) {
@@ -216,7 +220,8 @@ Forest ReadNamed(NodeContext& c, const std::string& kind, int64_t num_targets) {
   };
   for (size_t i = 0; i < n; ++i) {
     if (f.mode[i] == kLeaf) continue;
-    if (features[i] < 0) return fail(absl::StrCat("feature ", features[i], " is negative"));
+    if (!IsFeature(features[i]))
+      return fail(absl::StrCat("feature ", features[i], " is out of range"));
     f.feature[i] = features[i];
     f.split[i] = splits[i];
     f.missing_yes[i] = missing.empty() ? 0 : missing[i] != 0;
@@ -352,9 +357,9 @@ Forest ReadPlaced(NodeContext& c) {
       (!missing.empty() && missing.size() != n) || target.size() != weight.size())
     return fail(absl::StrCat("the attributes of ", n, " nodes differ in length"));
   for (size_t i = 0; i < n; ++i) {
-    const int mode = static_cast<int>(modes[i]);
-    if (mode < kLeq || mode > kMember) return fail(absl::StrCat("there is no mode ", mode));
-    f.Add(mode);
+    if (!(modes[i] >= int{kLeq} && modes[i] <= int{kMember}))
+      return fail(absl::StrCat("there is no mode ", modes[i]));
+    f.Add(static_cast<int>(modes[i]));
   }
   for (size_t i = 0; i < target.size(); ++i) {
     if (target[i] < 0 || target[i] >= f.num_targets)
@@ -368,7 +373,8 @@ Forest ReadPlaced(NodeContext& c) {
     return 0;
   };
   for (size_t i = 0; i < n; ++i) {
-    if (features[i] < 0) return fail(absl::StrCat("feature ", features[i], " is negative"));
+    if (!IsFeature(features[i]))
+      return fail(absl::StrCat("feature ", features[i], " is out of range"));
     f.feature[i] = features[i];
     f.split[i] = splits[i];
     f.missing_yes[i] = missing.empty() ? 0 : missing[i] != 0;

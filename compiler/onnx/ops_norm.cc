@@ -91,10 +91,10 @@ void GroupNormalization(NodeContext& c) {
   Shape apart = {x.dim(0), groups, FloorDiv(x.dim(1), groups)};
   c.Require(Eq(lathe::Mod(x.dim(1), groups), 0), "the groups divide the channels");
   apart.insert(apart.end(), shape.begin() + 2, shape.end());
-  const absl::StatusOr<DType> stash = ToDType(static_cast<int32_t>(c.Int("stash_type", 1)));
-  if (!stash.ok()) return c.Fail(stash.status());
+  const DType stash = c.DTypeAttr("stash_type", 1);
+  if (!c.ok()) return;
   const DType type = x.dtype();
-  V y = ReshapeTo(type == f64 ? x : Cast(x, *stash), apart);
+  V y = ReshapeTo(type == f64 ? x : Cast(x, stash), apart);
   y = Normalised(y, From(2, y.rank()), c.Float("epsilon", 1e-5));
   if (c.opset() < 21) {  // scale and bias of a group
     Shape per(static_cast<size_t>(y.rank()), 1);
@@ -106,29 +106,34 @@ void GroupNormalization(NodeContext& c) {
   c.Out(0, y * PerChannel(scale, y.rank()) + PerChannel(bias, y.rank()));
 }
 
+// Whether `v` [n] lies along an axis of extent d and isn't one number for all of it.
+bool IsAlong(NodeContext& c, V v, Dim d) {
+  if (!v.ok() || v.rank() != 1) return false;
+  return c.Known(Eq(v.dim(0), d)) || c.Known(Ne(v.dim(0), 1));
+}
+
 void LayerNormalization(NodeContext& c) {
   V x = c.In(0), scale = c.In(1);
   if (!c.ok()) return;
   const int axis = c.Axis(c.Int("axis", -1), x.rank());
   const DType type = x.dtype();
-  const absl::StatusOr<DType> stash = ToDType(static_cast<int32_t>(c.Int("stash_type", 1)));
-  if (!stash.ok()) return c.Fail(stash.status());
+  const DType stash = c.DTypeAttr("stash_type", 1);
+  if (!c.ok()) return;
   const double epsilon = c.Float("epsilon", 1e-5);
-  const bool plain = axis == x.rank() - 1 && type == *stash && scale.rank() == 1 && c.Has(2) &&
-                     !c.WantsOutput(1) && !c.WantsOutput(2);
-  if (plain) {
-    V bias = c.In(2);
-    if (bias.ok() && bias.rank() == 1) {
-      ir::Attrs attrs;
-      attrs.epsilon = epsilon;
-      return c.Out(0, c.Create(ir::Op::k_layer_norm, {x, scale, bias}, std::move(attrs)));
-    }
+  const V bias = c.Has(2) ? c.In(2) : V{&c};
+  if (!c.ok()) return;
+  const Dim last = x.dim(x.rank() - 1);
+  if (axis == x.rank() - 1 && type == stash && !c.WantsOutput(1) && !c.WantsOutput(2) &&
+      IsAlong(c, scale, last) && IsAlong(c, bias, last)) {
+    ir::Attrs attrs;
+    attrs.epsilon = epsilon;
+    return c.Out(0, c.Create(ir::Op::k_layer_norm, {x, scale, bias}, std::move(attrs)));
   }
   V mean, inverse;
   V y =
-      Normalised(type == f64 ? x : Cast(x, *stash), From(axis, x.rank()), epsilon, &mean, &inverse);
+      Normalised(type == f64 ? x : Cast(x, stash), From(axis, x.rank()), epsilon, &mean, &inverse);
   y = Cast(y, type) * scale;
-  if (c.Has(2)) y = y + c.In(2);
+  if (bias.ok()) y = y + bias;
   c.Out(0, y);
   c.Out(1, mean);
   c.Out(2, inverse);
@@ -145,10 +150,10 @@ void RmsNormalization(NodeContext& c) {
   V x = c.In(0), scale = c.In(1);
   if (!c.ok()) return;
   const int axis = c.Axis(c.Int("axis", -1), x.rank());
-  const absl::StatusOr<DType> stash = ToDType(static_cast<int32_t>(c.Int("stash_type", 1)));
-  if (!stash.ok()) return c.Fail(stash.status());
+  const DType stash = c.DTypeAttr("stash_type", 1);
+  if (!c.ok()) return;
   V inverse;
-  V y = RmsNormalised(x.dtype() == f64 ? x : Cast(x, *stash), From(axis, x.rank()),
+  V y = RmsNormalised(x.dtype() == f64 ? x : Cast(x, stash), From(axis, x.rank()),
                       c.Float("epsilon", 1e-5), c.WantsOutput(1) ? &inverse : nullptr);
   c.Out(0, Cast(y, scale.dtype()) * scale);
   c.Out(1, inverse);  // of the simplified form

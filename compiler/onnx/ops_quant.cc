@@ -50,9 +50,7 @@ void QuantizeLinear(NodeContext& c) {
     to = zero.dtype();
     zero = Spread(c, zero, x, axis, block);
   } else if (c.Int("output_dtype") != 0) {
-    const absl::StatusOr<DType> type = ToDType(static_cast<int32_t>(c.Int("output_dtype")));
-    if (!type.ok()) return c.Fail(type.status());
-    to = *type;
+    to = c.DTypeAttr("output_dtype");
   }
   if (IsFloat(to)) return c.Unsupported("quantisation to floats isn't supported");
   V wide = IsFloat(x.dtype()) && SizeOf(x.dtype()) >= 4 ? x : Cast(x, f32);
@@ -70,11 +68,7 @@ void DequantizeLinear(NodeContext& c) {
   V y = Dequantised(x, zero, Cast(Spread(c, scale, x, axis, block), f32));
   if (!c.ok()) return;
   DType to = scale.dtype();
-  if (c.Int("output_dtype") != 0) {
-    const absl::StatusOr<DType> type = ToDType(static_cast<int32_t>(c.Int("output_dtype")));
-    if (!type.ok()) return c.Fail(type.status());
-    to = *type;
-  }
+  if (c.Int("output_dtype") != 0) to = c.DTypeAttr("output_dtype");
   c.Out(0, Cast(y, to));
 }
 
@@ -178,8 +172,8 @@ void QLinearConv(NodeContext& c) {
 
 // Weights of 4 or 8 bits in blocks along K: b is [n, blocks, bytes], scales [n, blocks].
 void MatMulNBits(NodeContext& c) {
-  const int64_t k = c.Int("K"), n = c.Int("N"), bits = c.Int("bits", 4);
-  const int64_t block = c.Int("block_size");
+  const int64_t k = c.SizeInt("K"), n = c.SizeInt("N"), bits = c.Int("bits", 4);
+  const int64_t block = c.SizeInt("block_size");
   V a = c.In(0), b = c.In(1), scales = c.In(2);
   if (!c.ok()) return;
   if ((bits != 4 && bits != 8) || block < 16 || k < 1 || n < 1)
@@ -187,7 +181,7 @@ void MatMulNBits(NodeContext& c) {
                                       "; wanted 4 or 8 bits and blocks of 16 or more"));
   if (c.Has(4)) return c.Unsupported("g_idx isn't supported");
   const int64_t blocks = (k + block - 1) / block;
-  const auto unpack = [&](V packed, int64_t rows, int64_t columns) {
+  const auto unpack = [&](V packed, Dim rows, int64_t columns) {
     if (bits == 8) return ReshapeTo(packed, {rows, columns});
     V bytes = ReshapeTo(packed, {rows, (columns + 1) / 2, 1});
     V low = Bin(ir::Op::k_bit_and, bytes, c.ScalarInt(u8, 15));
@@ -196,7 +190,7 @@ void MatMulNBits(NodeContext& c) {
     return SliceAxis(both, 1, 0, columns);
   };
   const DType type = a.dtype();
-  V w = Cast(ReshapeTo(unpack(b, n * blocks, block), {n, blocks, block}), type);
+  V w = Cast(ReshapeTo(unpack(b, Dim(n) * blocks, block), {n, blocks, block}), type);
   V zero = c.Scalar(type, bits == 4 ? 8 : 128);
   if (c.Has(3)) {
     zero = c.In(3);

@@ -34,10 +34,7 @@ V Random(NodeContext& c, const Shape& shape, const std::string& distribution, DT
 
 // The attribute dtype; `otherwise` if it isn't there.
 DType TypeOr(NodeContext& c, DType otherwise) {
-  if (!c.HasAttr("dtype")) return otherwise;
-  const absl::StatusOr<DType> type = ToDType(static_cast<int32_t>(c.Int("dtype")));
-  if (!type.ok()) c.Fail(type.status());
-  return type.ok() ? *type : otherwise;
+  return c.HasAttr("dtype") ? c.DTypeAttr("dtype") : otherwise;
 }
 
 Mapper Numbers(bool normal, bool like) {

@@ -249,8 +249,8 @@ void MaxUnpool(NodeContext& c) {
   }
   V x = c.In(0), indices = c.In(1);
   if (!c.ok()) return;
-  const std::vector<int64_t> kernel = c.Ints("kernel_shape");
-  std::vector<int64_t> strides = c.Ints("strides"), pads = c.Ints("pads");
+  const std::vector<int64_t> kernel = c.SizeInts("kernel_shape");
+  std::vector<int64_t> strides = c.SizeInts("strides"), pads = c.SizeInts("pads");
   const size_t axes = kernel.size();
   if (strides.empty()) strides.assign(axes, 1);
   if (pads.empty()) pads.assign(2 * axes, 0);

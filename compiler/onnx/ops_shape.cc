@@ -1,5 +1,6 @@
 // Operators that move elements or speak of shapes.
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "absl/strings/str_cat.h"
@@ -44,9 +45,8 @@ void Constant(NodeContext& c) {
 }
 
 void ShapeOf(NodeContext& c) {
-  const Val x = c.InVal(0);
-  if (x.kind != Val::Kind::kTensor) return c.Fail("input 0 is missing");
-  const Shape shape = c.scope().TypeOf(x).shape;
+  const Shape shape = c.TypeOf(0).shape;
+  if (!c.ok()) return;
   const int64_t rank = static_cast<int64_t>(shape.size());
   const auto clamp = [&](int64_t i) { return std::clamp<int64_t>(i < 0 ? i + rank : i, 0, rank); };
   const int64_t start = clamp(c.Int("start", 0)), end = clamp(c.Int("end", rank));
@@ -56,9 +56,8 @@ void ShapeOf(NodeContext& c) {
 }
 
 void SizeOfAll(NodeContext& c) {
-  const Val x = c.InVal(0);
-  if (x.kind != Val::Kind::kTensor) return c.Fail("input 0 is missing");
-  const Shape shape = c.scope().TypeOf(x).shape;
+  const Shape shape = c.TypeOf(0).shape;
+  if (!c.ok()) return;
   c.Out(0, c.SizeOf(Product(shape, 0, static_cast<int>(shape.size()))));
 }
 
@@ -129,7 +128,9 @@ void Transpose(NodeContext& c) {
   if (!c.ok()) return;
   std::vector<int> axes;
   if (c.HasAttr("perm")) {
-    for (int64_t a : c.Ints("perm")) axes.push_back(static_cast<int>(a));
+    for (int64_t a : c.Ints("perm")) axes.push_back(c.Axis(a, x.rank()));
+    if (static_cast<int>(axes.size()) != x.rank())
+      return c.Fail(absl::StrCat("perm has ", axes.size(), " axes for ", x.type().ToString()));
   } else {
     for (int i = x.rank(); i-- > 0;) axes.push_back(i);
   }
@@ -155,7 +156,8 @@ void Split(NodeContext& c) {
   const Dim extent = x.dim(axis);
   if (sizes.empty()) {
     const int64_t parts = c.Int("num_outputs", c.num_outputs());
-    if (parts < 1) return c.Fail("num_outputs is below 1");
+    if (parts < 1 || parts != c.num_outputs())
+      return c.Fail(absl::StrCat("num_outputs is ", parts, "; the node has ", c.num_outputs()));
     const Dim piece = CeilDiv(extent, parts);
     if (c.opset() < 18) c.Require(Eq(lathe::Mod(extent, parts), 0), "split into equal parts");
     for (int64_t i = 0; i < parts; ++i) sizes.push_back(Max(0, Min(piece, extent - piece * i)));
@@ -277,9 +279,12 @@ void Pad(NodeContext& c) {
   } else {
     axes = AllAxes(x.rank());
   }
+  if (!c.ok()) return;
   const size_t n = axes.size();
   if (pads.size() != 2 * n)
     return c.Fail(absl::StrCat("has ", pads.size(), " pads for ", n, " axes; wanted two for each"));
+  for (Dim d : pads)
+    if (!c.IsSize("pads", d)) return;
   std::vector<Dim> low(static_cast<size_t>(x.rank()), 0), high = low;
   for (size_t i = 0; i < n; ++i) {
     low[static_cast<size_t>(axes[i])] = pads[i];
@@ -332,12 +337,16 @@ void ConstantOfShape(NodeContext& c) {
 }
 
 void Range(NodeContext& c) {
-  const auto start = c.importer().SizesOf(c.InVal(0)), limit = c.importer().SizesOf(c.InVal(1)),
-             delta = c.importer().SizesOf(c.InVal(2));
+  const auto number = [&](int input) -> std::optional<Dim> {
+    const auto dims = c.importer().SizesOf(c.InVal(input));
+    return dims && dims->size() == 1 ? std::optional<Dim>((*dims)[0]) : std::nullopt;
+  };
+  const std::optional<Dim> start = number(0), limit = number(1), delta = number(2);
+  // A step that is beyond every extent has no magnitude that is sure to be an int64: data counts.
+  const int64_t d = delta && delta->is_constant() ? delta->constant() : 0;
   std::vector<Dim> count;
-  if (start && limit && delta && (*delta)[0].is_constant() && (*delta)[0].constant() != 0) {
-    const int64_t d = (*delta)[0].constant();
-    const Dim span = d > 0 ? (*limit)[0] - (*start)[0] : (*start)[0] - (*limit)[0];
+  if (start && limit && d != 0 && d >= -ir::kMaxDim && d <= ir::kMaxDim) {
+    const Dim span = d > 0 ? *limit - *start : *start - *limit;
     Dim n = CeilDiv(span, d > 0 ? d : -d);
     if (!c.Known(n >= 0)) n = Max(n, 0);
     count = {n};
@@ -359,12 +368,16 @@ void Range(NodeContext& c) {
 
 void OneHot(NodeContext& c) {
   std::vector<Dim> depth;
-  if (IsFloat(c.scope().TypeOf(c.InVal(1)).dtype)) {  // a number, not a size
+  if (IsFloat(c.TypeOf(1).dtype)) {  // a number, not a size
     const std::optional<Tensor> t = c.ConstantTensor(1);
-    if (!t || t->num_elements() != 1) return c.Fail("wanted one depth");
-    VisitDType(t->dtype(), [&](auto type) {
-      depth = {static_cast<int64_t>(static_cast<double>(t->data<decltype(type)>()[0]))};
-    });
+    if (!t) return;
+    if (t->num_elements() != 1) return c.Fail("wanted one depth");
+    double number = 0;
+    VisitDType(t->dtype(),
+               [&](auto type) { number = static_cast<double>(t->data<decltype(type)>()[0]); });
+    if (!(std::abs(number) <= static_cast<double>(ir::kMaxDim)))
+      return c.Fail(absl::StrCat("the depth is ", number));
+    depth = {static_cast<int64_t>(number)};
   } else if (const auto dims = c.Dims(1)) {
     depth = *dims;
   }
@@ -400,12 +413,8 @@ void Trilu(NodeContext& c) {
 void EyeLike(NodeContext& c) {
   V x = c.In(0);
   if (!c.ok()) return;
-  DType type = x.dtype();
-  if (c.HasAttr("dtype")) {
-    const absl::StatusOr<DType> to = ToDType(static_cast<int32_t>(c.Int("dtype")));
-    if (!to.ok()) return c.Fail(to.status());
-    type = *to;
-  }
+  const DType type = c.HasAttr("dtype") ? c.DTypeAttr("dtype") : x.dtype();
+  if (!c.ok()) return;
   if (x.rank() != 2) return c.Fail("wanted a matrix");
   V row = c.Iota({x.dim(0), 1}, 0), column = c.Iota({1, x.dim(1)}, 1);
   V eye = Bin(ir::Op::k_eq, column, row + c.ScalarInt(i64, c.Int("k")));
@@ -417,8 +426,9 @@ void DepthToSpace(NodeContext& c) {
   const int64_t b = c.Int("blocksize", 1);
   if (!c.ok()) return;
   if (x.rank() != 4 || b < 1) return c.Fail("wanted [n, c, h, w] and a block of 1 or more");
-  const Dim n = x.dim(0), ch = FloorDiv(x.dim(1), b * b), h = x.dim(2), w = x.dim(3);
-  c.Require(Eq(lathe::Mod(x.dim(1), b * b), 0), "the block divides the channels");
+  const Dim area = Dim(b) * b;
+  const Dim n = x.dim(0), ch = FloorDiv(x.dim(1), area), h = x.dim(2), w = x.dim(3);
+  c.Require(Eq(lathe::Mod(x.dim(1), area), 0), "the block divides the channels");
   if (c.Str("mode", "DCR") == "DCR") {
     x = Permute(ReshapeTo(x, {n, b, b, ch, h, w}), {0, 3, 4, 1, 5, 2});
   } else {

@@ -152,14 +152,14 @@ Mapper Window(double a0, double a1, double a2) {
     const auto size = c.Dims(0);
     if (!size) return;
     if (size->size() != 1) return c.Fail("size isn't one number");
-    const absl::StatusOr<DType> type = ToDType(static_cast<int32_t>(c.Int("output_datatype", 1)));
-    if (!type.ok()) return c.Fail(type.status());
+    const DType type = c.DTypeAttr("output_datatype", 1);
+    if (!c.ok()) return;
     const bool periodic = c.Int("periodic", 1) != 0;
     V whole = c.SizeOf(periodic ? (*size)[0] : (*size)[0] - 1, f64);
     V angle = c.Iota({(*size)[0]}, 0, f64) * (2 * kPi) / whole;
     V y = a0 - a1 * Un(ir::Op::k_cos, angle);
     if (a2 != 0) y = y + a2 * Un(ir::Op::k_cos, 2.0 * angle);
-    c.Out(0, Cast(y, *type));
+    c.Out(0, Cast(y, type));
   };
 }
 
@@ -169,8 +169,8 @@ void MelWeightMatrix(NodeContext& c) {
   if (!mels || !length) return;
   if (mels->size() != 1 || length->size() != 1)
     return c.Fail("num_mel_bins and dft_length are one number each");
-  const absl::StatusOr<DType> type = ToDType(static_cast<int32_t>(c.Int("output_datatype", 1)));
-  if (!type.ok()) return c.Fail(type.status());
+  const DType type = c.DTypeAttr("output_datatype", 1);
+  if (!c.ok()) return;
   const auto number = [&](int input) { return ReshapeTo(Cast(c.In(input), f64), {}); };
   V rate = number(2), low = number(3), high = number(4);
   const Dim n = (*mels)[0];
@@ -188,7 +188,7 @@ void MelWeightMatrix(NodeContext& c) {
   V falls = Bin(ir::Op::k_and, Bin(ir::Op::k_ge, j, top), Bin(ir::Op::k_lt, j, right));
   V steep = Bin(ir::Op::k_eq, top, left);
   V up = Select(rises, Select(steep, one, (j - left) / (top - left)), zero);
-  c.Out(0, Cast(Select(falls, (right - j) / (right - top), up), *type));
+  c.Out(0, Cast(Select(falls, (right - j) / (right - top), up), type));
 }
 
 }  // namespace

@@ -11,7 +11,7 @@ namespace lathe::onnx {
 namespace {
 
 std::vector<int64_t> Numbers(NodeContext& c, const std::string& name, size_t rank, int64_t least) {
-  std::vector<int64_t> numbers = c.Ints(name);
+  std::vector<int64_t> numbers = c.SizeInts(name);
   if (numbers.empty()) numbers.assign(rank, 1);
   if (numbers.size() != rank)
     c.Fail(absl::StrCat(name, " has ", numbers.size(), " entries; wanted ", rank));
@@ -43,7 +43,7 @@ bool CheckSpatial(NodeContext& c, V x) {
 
 std::vector<Dim> KernelShape(NodeContext& c) {
   std::vector<Dim> sizes;
-  for (int64_t n : c.Ints("kernel_shape")) sizes.push_back(n);
+  for (int64_t n : c.SizeInts("kernel_shape")) sizes.push_back(n);
   return sizes;
 }
 
@@ -108,8 +108,8 @@ void ConvTranspose(NodeContext& c) {
   const int64_t groups = c.Int("group", 1);
   const std::vector<int64_t> strides = Numbers(c, "strides", rank, 1);
   const std::vector<int64_t> dilations = Numbers(c, "dilations", rank, 1);
-  std::vector<int64_t> extra = c.Ints("output_padding"), pads = c.Ints("pads");
-  const std::vector<int64_t> output = c.Ints("output_shape");
+  std::vector<int64_t> extra = c.SizeInts("output_padding"), pads = c.SizeInts("pads");
+  const std::vector<int64_t> output = c.SizeInts("output_shape");
   const ir::AutoPad auto_pad = ReadAutoPad(c);
   if (!output.empty() && output.size() < rank)
     return c.Fail(
@@ -349,7 +349,7 @@ Windows ReadWindows(NodeContext& c, V x, const std::vector<Dim>& sizes, bool poo
   w.strides = Numbers(c, "strides", rank, 1);
   w.dilations = Numbers(c, "dilations", rank, 1);
   const ir::AutoPad auto_pad = ReadAutoPad(c);
-  std::vector<int64_t> pads = c.Ints("pads");
+  std::vector<int64_t> pads = c.SizeInts("pads");
   if (pads.empty()) pads.assign(2 * rank, 0);
   if (pads.size() != 2 * rank || static_cast<int>(rank) > x.rank())
     c.Fail(absl::StrCat("pads has ", pads.size(), " entries; wanted ", 2 * rank));
@@ -432,7 +432,8 @@ V WindowRows(NodeContext& c, V x, const Windows& w, Shape* places) {
   if (all(w.sizes, Dim(1)) && all(w.strides, 1) && all(w.low, Dim(0)) && all(w.high, Dim(0))) {
     windows = ChannelsLast(x);
     for (size_t i = 0; i < rank; ++i) places->push_back(x.dim(static_cast<int>(i) + 2));
-  } else if (channels.is_constant() && channels.constant() > 0 && w.dilations.back() == 1) {
+  } else if (channels.is_constant() && channels.constant() > 0 && w.dilations.back() == 1 &&
+             w.strides.back() <= ir::kMaxDim / channels.constant()) {
     // The last axis and the channels are one axis, and what a window has of them is one piece of
     // it.
     Windows flat = w;
