@@ -64,6 +64,26 @@ Builder::Attempt::~Attempt() {
   b_.checked_dims_.clear();  // some were known by what went
 }
 
+bool Builder::Names::Has(const std::string& name, size_t count,
+                         absl::FunctionRef<const std::string&(size_t)> at) {
+  if (std::exchange(is_first_, false)) {  // many builders make one input or output alone
+    for (size_t i = 0; i < count; ++i)
+      if (at(i) == name) return true;
+    return false;
+  }
+  if (names_.size() != count || (count > 0 && at(count - 1) != last_)) {
+    names_.clear();
+    for (size_t i = 0; i < count; ++i) names_.insert(at(i));
+    last_ = count > 0 ? at(count - 1) : "";
+  }
+  return names_.contains(name);
+}
+
+void Builder::Names::Add(const std::string& name) {
+  names_.insert(name);
+  last_ = name;
+}
+
 absl::StatusOr<ValueId> Builder::Append(Node n) {
   n.location = location_;
   if (static_cast<int64_t>(graph_->num_nodes()) >= graph_->max_nodes) {
@@ -96,14 +116,17 @@ absl::StatusOr<ValueId> Builder::Input(const std::string& name, ValueType type, 
   if (absl::Status s = CheckName("input", name); !s.ok()) return s;
   if (stack_.size() != 1)
     return absl::InvalidArgumentError(absl::StrCat("input '", name, "' stands inside an if"));
-  for (ValueId v : graph_->inputs) {
-    if (graph_->node(v).attrs.name == name)
-      return absl::AlreadyExistsError(absl::StrCat("there is an input '", name, "' already"));
-  }
+  const auto name_of = [&](size_t i) -> const std::string& {
+    return graph_->node(graph_->inputs[i]).attrs.name;
+  };
+  if (input_names_.Has(name, graph_->inputs.size(), name_of))
+    return absl::AlreadyExistsError(absl::StrCat("there is an input '", name, "' already"));
   Node n{.op = Op::k_input, .attrs = std::move(attrs), .type = std::move(type)};
   n.name = n.attrs.name = name;
   absl::StatusOr<ValueId> v = Append(std::move(n));
-  if (v.ok()) graph_->inputs.push_back(*v);
+  if (!v.ok()) return v;
+  graph_->inputs.push_back(*v);
+  input_names_.Add(name);
   return v;
 }
 
@@ -141,12 +164,12 @@ absl::Status Builder::Output(const std::string& name, ValueId v) {
     return absl::InvalidArgumentError(
         absl::StrCat("output '", name, "': ", graph_->ValueName(v), " is no value of this graph"));
   }
-  for (const std::string& other : graph_->output_names) {
-    if (other == name)
-      return absl::AlreadyExistsError(absl::StrCat("there is an output '", name, "' already"));
-  }
+  const auto name_of = [&](size_t i) -> const std::string& { return graph_->output_names[i]; };
+  if (output_names_.Has(name, graph_->output_names.size(), name_of))
+    return absl::AlreadyExistsError(absl::StrCat("there is an output '", name, "' already"));
   graph_->body.results.push_back(v);
   graph_->output_names.push_back(name);
+  output_names_.Add(name);
   return absl::OkStatus();
 }
 

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_set.h"
+#include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 #include "ir/dim/facts.h"
 #include "ir/graph.h"
@@ -116,6 +117,19 @@ class Builder {
     const size_t facts_, nodes_;
     bool kept_ = false;
   };
+  // Names that a list of the graph has, for telling quickly whether one is there already.
+  class Names {
+   public:
+    // `at(i)`: name i of the `count` in the list, which others may have changed since.
+    bool Has(const std::string& name, size_t count,
+             absl::FunctionRef<const std::string&(size_t)> at);
+    void Add(const std::string& name);  // behind the others of the list
+
+   private:
+    absl::flat_hash_set<std::string> names_;
+    std::string last_;
+    bool is_first_ = true;
+  };
   absl::StatusOr<ValueId> Append(Node n);
   InferContext Context(Node* n);
   Graph* graph_;
@@ -123,6 +137,7 @@ class Builder {
   std::vector<Node> open_ifs_;
   std::vector<Side> sides_;                // around the block, then one an open if
   absl::flat_hash_set<Dim> checked_dims_;  // known to be >= 0 and of this graph
+  Names input_names_, output_names_;
   Location location_;
 };
 
