@@ -27,7 +27,7 @@ absl::StatusOr<Dim> BroadcastDims(InferContext& c, Dim n, Dim m) {
   if (KnownEq(c, n, 1)) return m;
   if (KnownEq(c, m, 1)) return n;
   if (m.is_constant()) std::swap(n, m);
-  Claim claim = Eq((n - m) * (n - 1) * (m - 1), 0);
+  Claim claim = EqualOrOne(n, m);
   Dim result = 0;
   const bool n_fixed = n.is_constant() || c.Known(Ne(n, 1));
   const bool m_fixed = !m.is_constant() && c.Known(Ne(m, 1));
@@ -39,7 +39,7 @@ absl::StatusOr<Dim> BroadcastDims(InferContext& c, Dim n, Dim m) {
     result = n;
   } else if (n_fixed || m_fixed) {
     if (m_fixed) std::swap(n, m);
-    claim = Eq((m - n) * (m - 1), 0);
+    claim = IsOneOf(m, {n, 1});
     result = n;
   } else {
     const bool positive = KnownLe(c, 1, n) && KnownLe(c, 1, m);

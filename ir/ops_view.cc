@@ -65,7 +65,7 @@ absl::Status RequireBroadcast(InferContext& c) {
     std::string why =
         absl::StrCat("axis ", i, " of ", x.ToString(), " must be ", m.ToString(), " or 1");
     std::string declare = Eq(n, m).ToString();
-    Claim claim = Eq((n - m) * (n - 1), 0);
+    Claim claim = IsOneOf(n, {m, 1});
     if (m.is_constant()) {
       claim = m.constant() == 1
                   ? Eq(n, 1)
@@ -73,7 +73,7 @@ absl::Status RequireBroadcast(InferContext& c) {
     } else if (c.Known(Ne(n, 1))) {
       claim = Eq(n, m);
     } else if (const std::optional<Dim> other = PartnerInBroadcast(c, n, m)) {
-      claim = Eq((n - *other) * (n - 1) * (*other - 1), 0);
+      claim = EqualOrOne(n, *other);
       declare = Eq(n, *other).ToString();
       why = absl::StrCat(n.ToString(), " and ", other->ToString(),
                          " must be equal, or one of them 1");

@@ -105,6 +105,15 @@ bool KnownEq(const InferContext& c, Dim a, Dim b) {
 
 bool KnownLe(const InferContext& c, Dim a, Dim b) { return KnownLe(c, a, b, 0); }
 
+Claim IsOneOf(Dim d, absl::Span<const Dim> dims) {
+  const auto distance = [d](Dim other) { return Max(d - other, other - d); };
+  Dim nearest = distance(dims[0]);
+  for (Dim other : dims.subspan(1)) nearest = Min(nearest, distance(other));
+  return Eq(nearest, 0);
+}
+
+Claim EqualOrOne(Dim n, Dim m) { return Eq(Min(IsOneOf(n, {m, 1}).lhs, IsOneOf(m, {1}).lhs), 0); }
+
 Dim SmallerOf(const InferContext& c, Dim a, Dim b) {
   if (KnownLe(c, a, b)) return a;
   return KnownLe(c, b, a) ? b : Min(a, b);

@@ -19,6 +19,12 @@ bool KnownEq(const InferContext& c, Dim a, Dim b);
 // As above; min and max on either side are taken apart first.
 bool KnownLe(const InferContext& c, Dim a, Dim b);
 
+// That one of the dims is `d`. Without a product of the differences, which would overflow for dims
+// from 2^21 on.
+Claim IsOneOf(Dim d, absl::Span<const Dim> dims);
+// That n and m are equal, or one of them is 1.
+Claim EqualOrOne(Dim n, Dim m);
+
 // The smaller (larger) of two dims, without the min (max) where it is known which one it is.
 Dim SmallerOf(const InferContext& c, Dim a, Dim b);
 Dim LargerOf(const InferContext& c, Dim a, Dim b);

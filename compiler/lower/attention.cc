@@ -5,6 +5,7 @@
 // Order (a value of its own, whatever version runs): blocks of kKeyBlock keys ascend; scores are
 // (scale * q) . k ascending; per block the running maximum, then probabilities summed in key order,
 // then rescale and products ascending in keys; one multiplication by 1 / sum at the end.
+#include <cassert>
 #include <limits>
 
 #include "absl/strings/str_cat.h"
@@ -93,6 +94,7 @@ class AttentionLowering {
         base_[i] = c_.graph.node(base_[i]).operands[0];
       in_[i] = scope_.Input(base_[i]);
     }
+    assert(group_.outputs.size() == 1);
     out_ = scope_.Output(group_.outputs[0]);
     qt_ = scope_.Scratch("qt", f32, dim_ * width_, graph_dim * width_);
     st_ = scope_.Scratch("st", f32, kKeyBlock * width_, kKeyBlock * width_);

@@ -200,11 +200,15 @@ Reg ElementEmitter::EmitScalarConstant(const Node& n) {
 // --- memory
 // ---------------------------------------------------------------------------------------
 
+Reg ElementEmitter::SomeLane() {
+  const bool vector = predicate_ != kNoReg && b().type(predicate_).lanes > 1;
+  return vector ? b().Any(And(axis_.mask, predicate_)) : predicate_;
+}
+
 Reg ElementEmitter::LoadAt(int buffer, Dim flat) {
   if (!Varies(flat)) {
     if (predicate_ == kNoReg) return b().Load(buffer, flat);
-    const Reg any = b().type(predicate_).lanes > 1 ? b().Any(predicate_) : predicate_;
-    return b().Load(buffer, flat, 1, 1, any);
+    return b().Load(buffer, flat, 1, 1, SomeLane());
   }
   const Reg mask = And(axis_.mask, predicate_);
   Dim stride, rest;
@@ -364,9 +368,7 @@ Reg ElementEmitter::EmitCheckedIndex(const std::string& op, ValueId indices,
       b().Select(b().Bin(KOp::kLt, index, zero), b().Bin(KOp::kAdd, index, bound), index);
   Reg bad = b().Bin(KOp::kOr, b().Bin(KOp::kLt, wrapped, zero), b().Bin(KOp::kGe, wrapped, bound));
   const bool vector = b().type(bad).lanes > 1;
-  bad = And(bad, predicate_ != kNoReg && !vector && b().type(predicate_).lanes > 1
-                     ? b().Any(predicate_)
-                     : predicate_);
+  bad = And(bad, vector ? predicate_ : SomeLane());
   if (vector) bad = And(bad, axis_.mask);
   EmitIndexFailure(op + ": index out of range", indices, index_coords, extent, bad, index);
   return wrapped;

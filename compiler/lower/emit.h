@@ -93,6 +93,7 @@ class ElementEmitter {
   // `v` at `coords`, touching memory only where `condition` (bool; kNoReg: everywhere) holds.
   kernel::Reg EmitWhere(kernel::Reg condition, ir::ValueId v, const Coords& coords);
   kernel::Reg And(kernel::Reg a, kernel::Reg b);  // kNoReg: true
+  kernel::Reg SomeLane();  // the predicate of a scalar: that of any lane that exists
   kernel::Reg Compare(kernel::KOp op, Dim d, Dim bound);
   // The same with bounds that don't vary; lane numbers are compared instead where that serves.
   kernel::Reg AtLeast(Dim d, Dim bound);

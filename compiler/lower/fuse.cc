@@ -184,8 +184,10 @@ class Fuser {
       return IsRowBroadcast(graph_, v, in.space, in.axes);
     }
     if (building_[g].chain_end != operand || uses_[operand] != 1) return false;
+    // One result: a product of bytes behind reads what is under a cast of bytes.
     if (in.kind == GroupKind::kGemm)
-      return elementwise && (n.type.dtype == f32 || IsByteGemm(graph_, in.anchor)) &&
+      return elementwise && !(n.op == Op::k_cast && graph_.type(operand).dtype == u8) &&
+             (n.type.dtype == f32 || IsByteGemm(graph_, in.anchor)) &&
              n.type.shape == graph_.type(in.anchor).shape;
     // Attention: permutes, then reshapes.
     if (n.op == Op::k_permute) return node(operand).op != Op::k_reshape;

@@ -11,6 +11,7 @@
 //
 // Its schedule is one of product_schedule.h: tiles for any number of rows, strips for few.
 #include <algorithm>
+#include <cassert>
 #include <functional>
 
 #include "absl/strings/str_cat.h"
@@ -112,6 +113,7 @@ class GemmLowering {
     const int64_t matrices = weights_.shape.size() == 3 ? weights_.shape[0].constant() : 1;
     packed_ = scope_.Packed(matrix_, bytes_ ? Packing::kBytePanels : Packing::kPanels, tile_.width,
                             matrices * panels_ * panel_rows_ * tile_.width);
+    assert(group_.outputs.size() == 1);
     out_ = scope_.Output(group_.outputs[0]);
     if (through_scratch_ || columns_ % tile_.width != 0) {
       const int64_t rows = std::max<int64_t>(

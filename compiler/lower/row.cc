@@ -337,12 +337,10 @@ class RowLowering {
     if (kept && !out_.contains(m)) e.StoreAt(scratch_.at(m), j, r);
   }
 
-  // An operand at this element: a member (defined), or computed from outside, kept if planned.
+  // An operand at this element: a member (defined), or computed from outside, kept if planned. What
+  // is from outside has the extents of the space, if not the same dims: facts may make them equal.
   Reg EmitElement(ElementEmitter& e, ValueId o, int p, const Coords& coords, Dim j) {
-    const Coords at = c_.graph.type(o).shape == space_.shape || passes_.InGroup(o)
-                          ? coords
-                          : space_.PerRowCoords(row_coords_, c_.graph.type(o).shape.size());
-    const Reg r = e.Emit(o, at);
+    const Reg r = e.Emit(o, coords);
     if (scratch_.contains(o) && !passes_.InGroup(o) && p == *passes_.needs(o).begin())
       e.StoreAt(scratch_.at(o), j, r);
     return r;

@@ -54,7 +54,10 @@ Dim KernelScope::Map(Dim d) {
     symbols_[s] = m * builder_.Size(absl::StrCat("n", sizes_.size()));
     sizes_.push_back(FloorDiv(symbol, m));
   }
-  const Dim mapped = dim::Substitute(d, symbols_, builder_.dims());
+  Dim mapped = dim::Substitute(d, symbols_, builder_.dims());
+  // A side that these sizes don't take may divide by 0.
+  if (!mapped.ok())
+    mapped = dim::Substitute(dim::WithoutZeroDivisors(d), symbols_, builder_.dims());
   mapped_[d] = mapped;
   return mapped;
 }

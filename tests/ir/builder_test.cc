@@ -66,6 +66,10 @@ void CheckPair(GraphBuilder& g, ValueId y, size_t symbols) {
 TEST_F(BuilderTest, ARuntimeBroadcastOfTwoSymbolsAdmitsWhatNumpyAdmits) {
   const ValueId x = In("x", f32, {Symbol("n")}), y = In("y", f32, {Symbol("m")});
   CheckPair(*this, Ok(b.Binary(Op::k_add, x, y)), 2);
+  constexpr int64_t kMost = int64_t{1} << 40;
+  EXPECT_TRUE(Admits({kMost, kMost}));
+  EXPECT_TRUE(Admits({1, kMost}));
+  EXPECT_FALSE(Admits({kMost - 1, kMost}));
 }
 
 TEST_F(BuilderTest, ARuntimeBroadcastAgainstAConstantIsAFiniteSet) {
@@ -89,6 +93,8 @@ TEST_F(BuilderTest, OneDimAbove1FixesTheResult) {
   EXPECT_TRUE(Admits({3, 3}));
   EXPECT_TRUE(Admits({3, 1}));
   EXPECT_FALSE(Admits({3, 2}));
+  constexpr int64_t kMost = int64_t{1} << 40;
+  EXPECT_TRUE(Admits({kMost, kMost}));
   ExpectVerified();
 }
 

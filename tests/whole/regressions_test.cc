@@ -334,5 +334,89 @@ TEST(Regressions, AttentionOverKeysInReverseAndScoresBeyondTheType) {
   }
 }
 
+// Whole rows beside a reduction whose dims aren't those of its space, but equal them.
+TEST(Regressions, RowsWhoseExtentsFactsMakeEqual) {
+  Engine engine({.threads = 1});
+  for (const char* text : {
+           "dim b\ndim m in 2..64\nx: f32[b, 8]\ny: f32[b, m]\n"
+           "output z = (x - max(x, axes=[1], keep_dims=true)) * y\n",
+           "dim b, m, n\nassume n == m\nx: f32[b, n]\ny: f32[b, m]\n"
+           "output z = softmax(x, axis=-1) * relu(y)\n",
+           "dim b, m, n\nx: f32[b, n]\ny: f32[b, m]\n"
+           "z = if n == m { yield softmax(x, axis=-1) * y } else { yield x }\noutput z\n",
+           "dim b, k\nassume k == 8\nx: f32[b, k]\noutput z = softmax(x, axis=-1) * x\n",
+       }) {
+    absl::StatusOr<ir::Graph> g = ir::Parse(text);
+    ASSERT_TRUE(g.ok()) << g.status();
+    absl::StatusOr<Function> f = CompileGraph(engine, *g);
+    ASSERT_TRUE(f.ok()) << f.status();
+    std::vector<int64_t> sizes(static_cast<size_t>(g->dims()->num_symbols()), 8);
+    for (const int64_t b : {3, 1, 0}) {
+      sizes[0] = b;
+      const absl::Status s = CheckCall(*f, *g, ir::SampleInputs(*g, sizes, 1, false), false, true);
+      EXPECT_TRUE(s.ok()) << text << b << ": " << s;
+    }
+  }
+}
+
+// The bytes that a second product reads from behind the first end the first one's kernel.
+TEST(Regressions, AByteProductBehindTheBytesOfAnother) {
+  const Tensor x = Tensor::FromVector<uint8_t>({2, 4}, {1, 2, 3, 4, 250, 6, 7, 8});
+  const std::string first =
+      "dim n\nx: u8[n, 4]\n"
+      "c = cast(cast(x, dtype=i32) @ cast(constant(i8[4, 4]{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, "
+      "13, 14, 15, 16}), dtype=i32), dtype=u8)\nd = cast(c, dtype=i32)\n";
+  CheckInputs((first + "output e = d @ cast(constant(i8[4, 4]{16, 15, 14, 13, 12, 11, 10, 9, 8, 7, "
+                       "6, 5, 4, 3, 2, 1}), dtype=i32)\noutput f = d\n")
+                  .c_str(),
+              {{x}});
+  CheckInputs((first + "output e = d @ cast(constant(u8[4, 4]{0, 255, 1, 2, 3, 4, 5, 6, 7, 8, 9, "
+                       "10, 11, 12, 13, 14}), dtype=i32)\n")
+                  .c_str(),
+              {{x}});
+}
+
+// Behind the last lane of a tail nothing is read, also where what is read is one element for all.
+TEST(Regressions, AnElementForAllLanesOfWhichNoneExists) {
+  CheckInputs(
+      "z: f32[2, 0]\noutput y = pad(reshape(permute(z, axes=[1, 0]), shape=[0]), low=[3], "
+      "high=[0], value=1)\n",
+      {{Tensor::View(nullptr, f32, {2, 0})}});
+  Engine engine({.threads = 1});
+  for (const char* last : {"r", "gather(t, r, axis=0)"}) {
+    absl::StatusOr<ir::Graph> g = ir::Parse(absl::StrCat(
+        "dim n\na: i64[3]\nt: i64[2]\nz: i64[2, n]\nr = reshape(permute(z, axes=[1, 0]), [2*n])\n"
+        "output y = concat(a, ",
+        last, ", axis=0)\n"));
+    ASSERT_TRUE(g.ok()) << g.status();
+    absl::StatusOr<Function> f = CompileGraph(engine, *g, {.strategy = Strategy::kFullStatic});
+    ASSERT_TRUE(f.ok()) << f.status();
+    ASSERT_TRUE(f->prepare({Sizes{{"n", 0}}}).ok());
+    const Tensor a = Tensor::FromVector<int64_t>({3}, {4, 5, 6});
+    const Tensor t = Tensor::FromVector<int64_t>({2}, {7, 8});
+    const absl::Status s =
+        CheckCall(*f, *g, {a, t, Tensor::View(nullptr, i64, {2, 0})}, true, true);
+    EXPECT_TRUE(s.ok()) << last << ": " << s;
+  }
+}
+
+// The version for sizes whose untaken side divides by 0.
+TEST(Regressions, AVersionWhoseUntakenSideDividesBy0) {
+  Engine engine({.threads = 1});
+  absl::StatusOr<ir::Graph> g = ir::Parse(
+      "dim n, m\nx: f32[n]\nw: f32[m]\n"
+      "y = if m > 0 { yield sum(reshape(x, [m, -1]), axes=[0, 1]) } else { yield sum(x, axes=[0]) "
+      "}\noutput y\noutput v = w * 2\n");
+  ASSERT_TRUE(g.ok()) << g.status();
+  absl::StatusOr<Function> f = CompileGraph(engine, *g, {.strategy = Strategy::kFullStatic});
+  ASSERT_TRUE(f.ok()) << f.status();
+  ASSERT_TRUE(f->prepare({Sizes{{"n", 7}, {"m", 0}}}).ok());
+  EXPECT_EQ(f->versions().size(), 2u);
+  for (const int64_t m : {0, 7, 1, 0}) {
+    const absl::Status s = CheckCall(*f, *g, ir::SampleInputs(*g, {{7, m}}, 1, true), true, true);
+    EXPECT_TRUE(s.ok()) << m << ": " << s;
+  }
+}
+
 }  // namespace
 }  // namespace lathe::whole
