@@ -46,23 +46,23 @@ std::string Word(const std::string& name) {
   return word;
 }
 
-std::string Unique(const std::string& word, const std::set<std::string>& taken) {
-  if (!taken.contains(word)) return word;
-  for (int i = 1;; ++i) {
-    const std::string next = absl::StrCat(word, "_", i);
-    if (!taken.contains(next)) return next;
+std::string TakenNames::TakeLike(const std::string& word) {
+  if (names_.insert(word).second) return word;
+  for (int64_t& tried = tried_[word];;) {
+    std::string next = absl::StrCat(word, "_", ++tried);
+    if (names_.insert(next).second) return next;
   }
 }
 
 void DimNames::Declare(const std::string& name) {
   declared_.insert(name);
-  names_.insert(name);
-  if (Word(name) == name) taken_.insert(name);
+  names_.Take(name);
+  if (Word(name) == name) symbols_taken_.Take(name);
 }
 
 std::string DimNames::NewSymbol(const std::string& name) {
   if (declared_.contains(name) && Word(name) == name) return name;
-  return *taken_.insert(Unique(Word(name), taken_)).first;
+  return symbols_taken_.TakeLike(Word(name));
 }
 
 std::string DimNames::Symbol(const std::string& name) {
@@ -75,7 +75,7 @@ std::string DimNames::Symbol(const std::string& name) {
 std::string DimNames::MadeSymbol(const std::string& name) {
   const auto [it, is_new] = made_.try_emplace(name, name);
   if (is_new) {
-    it->second = *names_.insert(Unique(name, names_)).first;
+    it->second = names_.TakeLike(name);
     symbols_[it->second] = NewSymbol(it->second);
   }
   return symbols_[it->second];

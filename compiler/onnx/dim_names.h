@@ -10,6 +10,8 @@
 #include <set>
 #include <string>
 
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "ir/dim/context.h"
 
 namespace lathe::onnx {
@@ -17,8 +19,18 @@ namespace lathe::onnx {
 // Letters, digits, '_' and '.' of `name`; everything else becomes '_'. Never a word of the text
 // form.
 std::string Word(const std::string& name);
-// `word`, or the first of word_1, word_2, .. that isn't taken.
-std::string Unique(const std::string& word, const std::set<std::string>& taken);
+
+// Names in use; none becomes free again.
+class TakenNames {
+ public:
+  void Take(const std::string& name) { names_.insert(name); }
+  // Takes `word`, or the first of word_1, word_2, .. that is free.
+  std::string TakeLike(const std::string& word);
+
+ private:
+  absl::flat_hash_set<std::string> names_;
+  absl::flat_hash_map<std::string, int64_t> tried_;  // word -> so many numbers are taken
+};
 
 class DimNames {
  public:
@@ -42,8 +54,8 @@ class DimNames {
   std::set<std::string> declared_;           // by the file
   std::map<std::string, std::string> made_;  // as asked for -> key of symbols_
   std::map<std::string, std::string> symbols_;
-  std::set<std::string> names_;  // keys of symbols_, and the declared ones
-  std::set<std::string> taken_;  // symbols, and plain words of the file
+  TakenNames names_;          // keys of symbols_, and the declared ones
+  TakenNames symbols_taken_;  // symbols, and plain words of the file
 };
 
 }  // namespace lathe::onnx

@@ -128,8 +128,15 @@ Importer::Importer(const ModelDef& model, const OnnxOptions& options)
     : model_(model), options_(options), contents_(options.contents) {
   for (const auto& [name, items] : options.sequence_contents)
     for (size_t i = 0; i < items.size(); ++i) contents_.try_emplace(ItemName(name, i), items[i]);
-  for (const FunctionDef& f : model.functions)
+  for (const auto& [domain, version] : model.opsets)
+    model_opsets_.try_emplace(Domain(domain), version);
+  for (const FunctionDef& f : model.functions) {
     functions_.try_emplace({Domain(f.domain), f.name, f.overload}, &f);
+    FunctionTables& tables = tables_[&f];
+    for (const auto& [domain, version] : f.opsets)
+      tables.opsets.try_emplace(Domain(domain), version);
+    for (const Attribute& a : f.attribute_defaults) tables.defaults.try_emplace(a.name, &a);
+  }
 }
 
 // -- names
@@ -161,9 +168,8 @@ std::string Importer::Where(const NodeDef& node) const {
 }
 
 int64_t Importer::OpsetOf(const std::string& domain) const {
-  for (const auto& [name, version] : *opsets_)
-    if (Domain(name) == Domain(domain)) return version;
-  return 1;
+  const auto found = opsets_->find(Domain(domain));
+  return found == opsets_->end() ? 1 : found->second;
 }
 
 const Attribute* Importer::AttributeOfCall(const std::string& name) const {
@@ -177,9 +183,8 @@ const Attribute* Importer::AttributeOf(const Call* call, const std::string& name
     // One of the enclosing function, which this call passes on if it is there.
     if (const Attribute* passed = AttributeOf(call->outer, given->ref_attr_name)) return passed;
   }
-  for (const Attribute& a : call->function->attribute_defaults)
-    if (a.name == name) return &a;
-  return nullptr;
+  const auto found = call->tables->defaults.find(name);
+  return found == call->tables->defaults.end() ? nullptr : found->second;
 }
 
 const FunctionDef* Importer::FindFunction(const NodeDef& node) const {
@@ -204,6 +209,7 @@ Importer::Used Importer::InUse() const {
 // -- what the file holds
 
 absl::Status Importer::AddInitializers(const GraphDef& graph) {
+  LATHE_RETURN_IF_ERROR(ChargeCopies(graph));
   for (const TensorData& t : graph.initializers) {
     absl::StatusOr<Tensor> tensor = ToTensor(t);
     if (!tensor.ok()) {
@@ -261,12 +267,18 @@ absl::Status Importer::ImportNode(const NodeDef& node, Scope& scope) {
     if (absl::IsAborted(s)) return s;
     return absl::Status(s.code(), absl::StrCat(Where(node), ": ", std::string(s.message())));
   };
+  // A full graph is one of many: the limit is that of all.
+  const auto refused = [&](const absl::Status& s) {
+    const absl::Status counted = absl::IsResourceExhausted(s) ? scope.CountNodes(true) : s;
+    return located(counted.ok() ? s : counted);
+  };
   if (++imported_ > options_.max_nodes) {
     return located(absl::ResourceExhaustedError(
         absl::StrCat("with all calls of functions and steps of loops written out, the model has "
                      "more than max_nodes = ",
                      options_.max_nodes, " nodes")));
   }
+  if (absl::Status charged = ChargeNode(node); !charged.ok()) return located(charged);
   scope.builder().set_location({Where(node), 0, 0});
   std::map<int, Val> outputs;
   if (const FunctionDef* function = FindFunction(node)) {
@@ -288,12 +300,13 @@ absl::Status Importer::ImportNode(const NodeDef& node, Scope& scope) {
       const NodeContext::Pending pending = *c.pending();
       const std::string hint = absl::StrCat(Word(node.op_type), ".", pending.key);
       absl::StatusOr<Shape> sizes = scope.Cut(pending.value, hint, pending.bounds);
-      if (!sizes.ok()) return located(sizes.status());
+      if (!sizes.ok()) return refused(sizes.status());
       scope.builder().set_location({Where(node), 0, 0});
       c.sizes()[pending.key] = *std::move(sizes);
       c.Restart();
     }
-    if (!c.ok()) return located(c.status());
+    if (!c.ok()) return refused(c.status());
+    if (absl::Status counted = scope.CountNodes(); !counted.ok()) return located(counted);
     outputs = c.outputs();
   }
   for (size_t i = 0; i < node.outputs.size(); ++i) {
@@ -307,7 +320,9 @@ absl::Status Importer::ImportNode(const NodeDef& node, Scope& scope) {
 }
 
 absl::Status Importer::ImportNodes(const std::vector<NodeDef>& nodes, Scope& scope) {
-  for (const size_t at : Order(nodes)) {
+  const auto [order, is_new] = orders_.try_emplace(&nodes);
+  if (is_new) order->second = Order(nodes);
+  for (const size_t at : order->second) {
     const NodeDef& node = nodes[at];
     for (const std::string& name : node.inputs) {
       if (name.empty() || Lookup(name).present()) continue;
@@ -329,6 +344,7 @@ absl::StatusOr<std::vector<Val>> Importer::ImportGraph(const GraphDef& graph, Sc
     return absl::ResourceExhaustedError(
         absl::StrCat("sub-graphs are nested deeper than the limit of ", options_.limits.depth));
   }
+  LATHE_RETURN_IF_ERROR(ChargeGraph(graph));
   const std::vector<std::string> names = InputNames(graph, inputs.size());
   if (inputs.size() != names.size()) {
     return absl::InvalidArgumentError(absl::StrCat(
@@ -353,30 +369,37 @@ absl::StatusOr<std::vector<Val>> Importer::ImportGraph(const GraphDef& graph, Sc
   return results;
 }
 
-absl::StatusOr<std::vector<Val>> Importer::ImportFunction(const FunctionDef& function,
-                                                          const NodeDef& call, Scope& scope,
-                                                          const std::vector<Val>& inputs) {
+absl::Status Importer::CallsItself(const FunctionDef& function, const NodeDef& call) const {
   std::vector<std::string> way = {OperatorName(call)};
   for (const Call* c = call_; c != nullptr; c = c->outer) {
     way.insert(way.begin(), OperatorName(*c->node));
-    if (c->function == &function)
-      return absl::InvalidArgumentError(absl::StrCat(
-          "the function calls itself (", absl::StrJoin(way, " > "), "); recursion is refused"));
+    if (c->function == &function) break;
   }
+  return absl::InvalidArgumentError(absl::StrCat(
+      "the function calls itself (", absl::StrJoin(way, " > "), "); recursion is refused"));
+}
+
+absl::StatusOr<std::vector<Val>> Importer::ImportFunction(const FunctionDef& function,
+                                                          const NodeDef& call, Scope& scope,
+                                                          const std::vector<Val>& inputs) {
+  for (const Call* c = call_; c != nullptr; c = c->outer)
+    if (c->function == &function) return CallsItself(function, call);
   if (depth_ >= options_.limits.depth)
     return absl::ResourceExhaustedError(
         absl::StrCat("calls are nested deeper than the limit of ", options_.limits.depth));
   if (inputs.size() > function.inputs.size())
     return absl::InvalidArgumentError(absl::StrCat("the function takes ", function.inputs.size(),
                                                    " inputs; found ", inputs.size()));
-  const Call here{&function, &call, call_};
+  LATHE_RETURN_IF_ERROR(ChargeFunction(function));
+  const FunctionTables& tables = tables_[&function];
+  const Call here{&function, &tables, &call, call_};
   const size_t outer_base = env_base_;
   const auto* outer_opsets = opsets_;
   ++depth_;
   env_base_ = env_.size();
   env_.emplace_back();
   call_ = &here;
-  if (!function.opsets.empty()) opsets_ = &function.opsets;
+  if (!tables.opsets.empty()) opsets_ = &tables.opsets;
   absl::Status s;
   for (size_t i = 0; i < function.inputs.size() && s.ok(); ++i)
     Bind(function.inputs[i], i < inputs.size() ? inputs[i] : Val());
@@ -400,7 +423,7 @@ absl::StatusOr<std::vector<Val>> Importer::ImportFunction(const FunctionDef& fun
 
 absl::Status Importer::Run(std::set<std::string>* fixed) {
   fixed_ = fixed;
-  opsets_ = &model_.opsets;
+  opsets_ = &model_opsets_;
   LATHE_RETURN_IF_ERROR(CheckOpsets());
   LATHE_RETURN_IF_ERROR(CheckOperators());
   root_ = std::make_unique<Scope>(Word(model_.graph.name.empty() ? "model" : model_.graph.name),
@@ -411,11 +434,10 @@ absl::Status Importer::Run(std::set<std::string>* fixed) {
   LATHE_RETURN_IF_ERROR(ImportNodes(model_.graph.nodes, *root_));
   std::vector<Val> results;
   std::vector<std::string> names;
-  std::set<std::string> taken;
+  TakenNames taken;
   const auto add = [&](const std::string& name, Val v) {
     results.push_back(std::move(v));
-    names.push_back(Unique(Word(name), taken));
-    taken.insert(names.back());
+    names.push_back(taken.TakeLike(Word(name)));
     output_names_.push_back(name);
   };
   for (const ValueInfo& output : model_.graph.outputs) {
@@ -425,7 +447,8 @@ absl::Status Importer::Run(std::set<std::string>* fixed) {
           absl::StrCat("nothing computes the model's output '", output.name, "'"));
     }
     if (v.kind == Val::Kind::kTensor) add(output.name, v);
-    for (size_t i = 0; i < v.items.size(); ++i) add(ItemName(output.name, i), v.items[i]);
+    if (v.kind != Val::Kind::kSequence) continue;
+    for (size_t i = 0; i < v.items->size(); ++i) add(ItemName(output.name, i), (*v.items)[i]);
   }
   return root_->Finish(results, names);
 }

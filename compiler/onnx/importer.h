@@ -63,6 +63,8 @@ class Importer {
   // Symbols of sizes that change from step to step of a loop.
   std::set<dim::SymbolId>& changing() { return changing_; }
   int64_t OpsetOf(const std::string& domain) const;
+  // Before so many items of sequences are copied: ResourceExhausted past the limit of an import.
+  absl::Status TakeItems(int64_t count);
 
   // Imports a sub-graph in `scope`, its inputs being `inputs`: its outputs' values. Names inside
   // see those outside.
@@ -74,9 +76,16 @@ class Importer {
 
  private:
   using Env = std::map<std::string, Val>;
+  using Opsets = absl::flat_hash_map<std::string, int64_t>;  // domain -> version
+  // What each call asks of a function by name.
+  struct FunctionTables {
+    Opsets opsets;  // empty: those of the caller
+    absl::flat_hash_map<std::string, const Attribute*> defaults;
+  };
   // Functions under way, innermost last.
   struct Call {
     const FunctionDef* function;
+    const FunctionTables* tables;
     const NodeDef* node;
     const Call* outer;
   };
@@ -88,7 +97,10 @@ class Importer {
   absl::StatusOr<ir::ValueType> InputType(const std::string& name, const Type& type, int item);
   absl::StatusOr<Dim> InputDim(const std::string& input, size_t axis, const Dimension& d, int item);
   // The value of `v` from constants and, if `names` isn't null, contents of inputs, which it gets.
+  // Nothing if it doesn't follow from these, or if finding it would pass the import's budget.
   std::optional<Tensor> Evaluate(const Val& v, std::set<std::string>* names);
+  // False if the import has evaluated too much already, in units of about a nanosecond.
+  bool Spend(double work);
   const FunctionDef* FindFunction(const NodeDef& node) const;
   // The functions that are called, and the nodes of these, of the graph and of all sub-graphs.
   struct Used {
@@ -97,8 +109,19 @@ class Importer {
   };
   Used InUse() const;
   static const Attribute* AttributeOf(const Call* call, const std::string& name);
+  // Count what it costs to import something once more, beside the nodes: names and attributes gone
+  // through, and bytes of the file that are copied. ResourceExhausted past a limit.
+  absl::Status ChargeNode(const NodeDef& node);
+  absl::Status ChargeGraph(const GraphDef& graph);
+  absl::Status ChargeFunction(const FunctionDef& function);
+  absl::Status ChargeCopies(const GraphDef& graph);  // of its initializers
+  absl::Status ChargeParts(double parts);
+  absl::Status ChargeBytes(double bytes);
+  double CopiedBytes(const SparseTensorData& t) const;
+  double CopiedBytes(const Attribute& a) const;
   absl::Status ImportNodes(const std::vector<NodeDef>& nodes, Scope& scope);
   absl::Status ImportNode(const NodeDef& node, Scope& scope);
+  absl::Status CallsItself(const FunctionDef& function, const NodeDef& call) const;
   absl::Status CheckOpsets() const;
   absl::Status CheckOperators() const;
   void Bind(const std::string& name, Val v);
@@ -109,19 +132,25 @@ class Importer {
   std::unique_ptr<Scope> root_;
   std::vector<Env> env_;  // innermost last
   size_t env_base_ = 0;   // functions see nothing of their caller
-  const std::vector<std::pair<std::string, int64_t>>* opsets_ = nullptr;
+  Opsets model_opsets_;
+  const Opsets* opsets_ = nullptr;          // of the function under way, or of the model
   std::map<std::string, Tensor> contents_;  // of inputs and of items of sequences
   std::vector<std::string> input_names_, output_names_;
   DimNames dim_names_;
-  std::set<std::string> taken_;  // names of inputs
+  TakenNames taken_;  // by inputs
   std::map<ir::ValueId, std::string> root_inputs_;
   std::set<dim::SymbolId> changing_;
   std::set<std::string>* fixed_ = nullptr;
   // [domain, name, overload]
   absl::flat_hash_map<std::vector<std::string>, const FunctionDef*> functions_;
+  absl::flat_hash_map<const FunctionDef*, FunctionTables> tables_;
+  std::map<const std::vector<NodeDef>*, std::vector<size_t>> orders_;  // that lists are imported in
   const Call* call_ = nullptr;
   int depth_ = 0;
   int64_t imported_ = 0;  // nodes, those of functions and steps as often as they are imported
+  int64_t items_ = 0;     // TakeItems
+  double parts_ = 0, copied_ = 0, work_ = 0;  // ChargeParts, ChargeBytes, Spend
+  int remembered_ = 0;                        // small results of Evaluate
 };
 
 // load_onnx less the reading of the file.

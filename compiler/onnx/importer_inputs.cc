@@ -77,8 +77,7 @@ absl::StatusOr<ir::ValueType> Importer::InputType(const std::string& name, const
 absl::StatusOr<Val> Importer::AddTensorInput(const std::string& name, const Type& type, int item) {
   if (fixed_->contains(name)) return Val::Constant(contents_.at(name).Contiguous());
   LATHE_ASSIGN_OR_RETURN(ir::ValueType value_type, InputType(name, type, item));
-  const std::string word = Unique(Word(name), taken_);
-  taken_.insert(word);
+  const std::string word = taken_.TakeLike(Word(name));
   LATHE_ASSIGN_OR_RETURN(const Val v, root_->AddInput(word, std::move(value_type)));
   root_inputs_[v.id] = name;
   input_names_.push_back(name);
@@ -104,14 +103,13 @@ absl::StatusOr<Val> Importer::AddInput(const ValueInfo& input) {
                      "' is a sequence; give tensors for it (sequence_contents) that say how many "
                      "items it has"));
   }
-  Val sequence;
-  sequence.kind = Val::Kind::kSequence;
+  std::vector<Val> sequence;
   for (size_t i = 0; i < items->second.size(); ++i) {
     LATHE_ASSIGN_OR_RETURN(
         Val item, AddTensorInput(ItemName(input.name, i), *type.element, static_cast<int>(i)));
-    sequence.items.push_back(std::move(item));
+    sequence.push_back(std::move(item));
   }
-  return sequence;
+  return Val::Sequence(std::move(sequence));
 }
 
 absl::Status Importer::CheckOptions() const {

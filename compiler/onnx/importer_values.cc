@@ -1,5 +1,6 @@
 // What the importer knows of a value without running anything: sizes, contents, conditions.
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
@@ -18,6 +19,64 @@ using ir::ValueId;
 namespace {
 
 constexpr int64_t kMostIntegers = int64_t{1} << 20;  // of one tensor read as numbers
+
+// What an import may evaluate, in units of about a nanosecond of the reference evaluators. It
+// bounds the elements that are made, too.
+constexpr double kMostWork = 0x1p30;
+constexpr double kWorkPerNode = 64, kWorkPerElement = 8;
+constexpr double kWorkPerIndex = 64;  // where each element's index is made as a list
+// Small results are kept: shape arithmetic is asked for again with each step that it grows by.
+constexpr int64_t kRememberedBytes = 256;
+constexpr int kMostRemembered = 1 << 16;
+
+// Of the node's result, or INT64_MAX. Its dims are constants.
+int64_t BytesOf(const ir::Node& n) {
+  int64_t bytes = SizeOf(n.type.dtype);
+  for (Dim d : n.type.shape)
+    if (__builtin_mul_overflow(bytes, d.constant(), &bytes)) return INT64_MAX;
+  return bytes;
+}
+
+double Product(const std::vector<double>& extents) {
+  double product = 1;
+  for (double n : extents) product *= n;
+  return product;
+}
+
+// Of evaluating `n`; what isn't in `known` has constant dims.
+double WorkOf(const ir::Graph& graph, const ir::Node& n,
+              const absl::flat_hash_map<ValueId, Tensor>& known) {
+  std::vector<double> result;
+  for (Dim d : n.type.shape) result.push_back(static_cast<double>(d.constant()));
+  std::vector<std::vector<double>> operands;
+  double elements = Product(result);
+  for (ValueId o : n.operands) {
+    std::vector<double>& extents = operands.emplace_back();
+    if (const auto found = known.find(o); found != known.end()) {
+      for (int64_t d : found->second.shape()) extents.push_back(static_cast<double>(d));
+    } else {
+      for (Dim d : graph.type(o).shape) extents.push_back(static_cast<double>(d.constant()));
+    }
+    elements += Product(extents);
+  }
+  switch (n.op) {
+    case ir::Op::k_matmul:
+      return kWorkPerElement * elements + Product(result) * operands[0].back();
+    case ir::Op::k_attention: {
+      const double depth = operands[0].back(), width = result.back();
+      result.back() = operands[1][operands[1].size() - 2];  // a score for each key
+      return kWorkPerElement * (elements + Product(result)) + Product(result) * (depth + width);
+    }
+    case ir::Op::k_windows:
+    case ir::Op::k_cumsum:
+    case ir::Op::k_cumprod:
+      return kWorkPerIndex * elements;
+    case ir::Op::k_argsort:
+      return kWorkPerElement * elements * std::log2(2 + elements);
+    default:
+      return kWorkPerElement * elements;
+  }
+}
 
 }  // namespace
 
@@ -74,19 +133,34 @@ absl::StatusOr<std::optional<std::vector<Dim>>> Importer::Dims(const Val& v, int
   return as_dims();
 }
 
+bool Importer::Spend(double work) {
+  if (work_ + work > kMostWork) return false;
+  work_ += work;
+  return true;
+}
+
 std::optional<Tensor> Importer::Evaluate(const Val& v, std::set<std::string>* names) {
   if (v.kind != Val::Kind::kTensor) return std::nullopt;
   if (v.constant) return *v.constant;
   if (v.id == kNoValue) return std::nullopt;
   const ir::Graph& graph = *v.scope->GraphOf(v.stage);
   constexpr size_t kMostValues = 4096;
+  bool of_inputs = false;
   absl::flat_hash_map<ValueId, Tensor> known;
+  absl::flat_hash_map<ValueId, int> uses;  // of what is to be evaluated, by others of it
+  std::vector<ValueId> order;              // of what is to be evaluated, operands first
+  double work = 0;
   std::vector<std::pair<ValueId, bool>> stack = {{v.id, false}};
   while (!stack.empty()) {
     const auto [at, ready] = stack.back();
     stack.pop_back();
-    if (known.contains(at)) continue;
     const ir::Node& n = graph.node(at);
+    if (ready) {
+      work += WorkOf(graph, n, known);
+      order.push_back(at);
+      continue;
+    }
+    if (known.contains(at) || uses.contains(at)) continue;
     if (n.op == ir::Op::k_constant) {
       known[at] = n.attrs.tensor;
       continue;
@@ -98,6 +172,7 @@ std::optional<Tensor> Importer::Evaluate(const Val& v, std::set<std::string>* na
       const auto content = contents_.find(name->second);
       if (content == contents_.end()) return std::nullopt;
       names->insert(name->second);
+      of_inputs = true;
       known[at] = content->second.Contiguous();
       continue;
     }
@@ -111,22 +186,36 @@ std::optional<Tensor> Importer::Evaluate(const Val& v, std::set<std::string>* na
       known[at] = Tensor::FromVector<int64_t>({static_cast<int64_t>(numbers.size())}, numbers);
       continue;
     }
-    if (!compiler::HasConstantDims(n) || n.op == ir::Op::k_random || known.size() > kMostValues)
-      return std::nullopt;
-    if (!ready) {
-      int64_t bytes = SizeOf(n.type.dtype);
-      for (Dim d : n.type.shape)
-        if (__builtin_mul_overflow(bytes, d.constant(), &bytes)) return std::nullopt;
-      if (bytes > options_.max_folded_bytes) return std::nullopt;
-      stack.push_back({at, true});
-      for (ValueId o : n.operands) stack.push_back({o, false});
+    if (const Tensor* before = v.scope->Remembered(v.stage, at)) {
+      known[at] = *before;
       continue;
     }
+    if (!compiler::HasConstantDims(n) || n.op == ir::Op::k_random ||
+        known.size() + uses.size() > kMostValues || BytesOf(n) > options_.max_folded_bytes ||
+        !Spend(kWorkPerNode + kWorkPerElement * static_cast<double>(n.operands.size())))
+      return std::nullopt;
+    uses[at] = 0;
+    stack.push_back({at, true});
+    for (ValueId o : n.operands) stack.push_back({o, false});
+  }
+  for (ValueId at : order)
+    for (ValueId o : graph.node(at).operands)
+      if (const auto found = uses.find(o); found != uses.end()) ++found->second;
+  if (!Spend(work)) return std::nullopt;
+  for (ValueId at : order) {
+    const ir::Node& n = graph.node(at);
     std::vector<Tensor> operands;
     for (ValueId o : n.operands) operands.push_back(known[o]);
     std::optional<Tensor> result = compiler::EvaluateNode(graph, n, operands);
     if (!result) return std::nullopt;
+    if (!of_inputs && result->num_bytes() <= kRememberedBytes && remembered_ < kMostRemembered) {
+      v.scope->Remember(v.stage, at, *result);
+      ++remembered_;
+    }
     known[at] = *std::move(result);
+    for (ValueId o : n.operands)
+      if (const auto found = uses.find(o); found != uses.end() && --found->second == 0)
+        known.erase(o);
   }
   return known[v.id];
 }

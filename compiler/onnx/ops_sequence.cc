@@ -11,19 +11,27 @@ namespace {
 
 constexpr int64_t kMostItems = 65536;
 
-Val Sequence(std::vector<Val> items) {
-  Val v;
-  v.kind = Val::Kind::kSequence;
-  v.items = std::move(items);
-  return v;
-}
+using List = std::shared_ptr<const std::vector<Val>>;
 
-std::vector<Val> Items(NodeContext& c, int input) {
+// Never null; empty after a fault.
+List Items(NodeContext& c, int input) {
   const Val v = c.InVal(input);
   if (v.kind == Val::Kind::kSequence) return v.items;
   c.Fail(absl::StrCat("input ", input, v.present() ? " is a tensor" : " is missing",
                       "; wanted a sequence"));
-  return {};
+  return std::make_shared<const std::vector<Val>>();
+}
+
+// Before a list of `count` items is made, or all items of one are used. False after a fault.
+bool TakeItems(NodeContext& c, size_t count) {
+  if (!c.ok()) return false;
+  if (count > static_cast<size_t>(kMostItems)) {
+    c.Fail(absl::ResourceExhaustedError(
+        absl::StrCat("a sequence is longer than the limit of ", kMostItems)));
+    return false;
+  }
+  if (absl::Status s = c.importer().TakeItems(static_cast<int64_t>(count)); !s.ok()) c.Fail(s);
+  return c.ok();
 }
 
 // A position in 0..count-1, or `otherwise` if the input isn't there. Negative ones count from the
@@ -41,23 +49,21 @@ int64_t Position(NodeContext& c, int input, int64_t count, int64_t otherwise) {
 }
 
 void SequenceConstruct(NodeContext& c) {
+  if (!TakeItems(c, static_cast<size_t>(c.num_inputs()))) return;
   std::vector<Val> items;
   for (int i = 0; i < c.num_inputs(); ++i) items.push_back(c.InVal(i));
   for (const Val& v : items)
     if (v.kind != Val::Kind::kTensor) return c.Fail("an item is no tensor");
-  c.OutVal(0, Sequence(std::move(items)));
+  c.OutVal(0, Val::Sequence(std::move(items)));
 }
 
-void SequenceEmpty(NodeContext& c) { c.OutVal(0, Sequence({})); }
+void SequenceEmpty(NodeContext& c) { c.OutVal(0, Val::Sequence({})); }
 
 void SequenceInsert(NodeContext& c) {
-  std::vector<Val> items = Items(c, 0);
+  const List before = Items(c, 0);
   const Val item = c.InVal(1);
-  const int64_t count = static_cast<int64_t>(items.size());
+  const int64_t count = static_cast<int64_t>(before->size());
   if (item.kind != Val::Kind::kTensor) return c.Fail("input 1 is no tensor");
-  if (count >= kMostItems)
-    return c.Fail(absl::ResourceExhaustedError(
-        absl::StrCat("a sequence is longer than the limit of ", kMostItems)));
   int64_t at = count;
   if (c.Has(2)) {
     const std::optional<std::vector<int64_t>> given = c.Constants(2);
@@ -66,29 +72,33 @@ void SequenceInsert(NodeContext& c) {
     const bool is_end = given->size() == 1 && (*given)[0] == count;
     if (!is_end) at = Position(c, 2, count, count);
   }
-  if (!c.ok()) return;
+  if (!TakeItems(c, before->size() + 1)) return;
+  std::vector<Val> items = *before;
   items.insert(items.begin() + at, item);
-  c.OutVal(0, Sequence(std::move(items)));
+  c.OutVal(0, Val::Sequence(std::move(items)));
 }
 
 void SequenceErase(NodeContext& c) {
-  std::vector<Val> items = Items(c, 0);
-  const int64_t count = static_cast<int64_t>(items.size());
+  const List before = Items(c, 0);
+  const int64_t count = static_cast<int64_t>(before->size());
   const int64_t at = Position(c, 1, count, count - 1);
   if (!c.ok()) return;
-  if (items.empty()) return c.Fail("the sequence is empty");
+  if (before->empty()) return c.Fail("the sequence is empty");
+  if (!TakeItems(c, before->size())) return;
+  std::vector<Val> items = *before;
   items.erase(items.begin() + at);
-  c.OutVal(0, Sequence(std::move(items)));
+  c.OutVal(0, Val::Sequence(std::move(items)));
 }
 
 void SequenceAt(NodeContext& c) {
-  const std::vector<Val> items = Items(c, 0);
-  const int64_t at = Position(c, 1, static_cast<int64_t>(items.size()), 0);
-  if (c.ok()) c.OutVal(0, items[static_cast<size_t>(at)]);
+  const List items = Items(c, 0);
+  if (!c.Has(1)) return c.Fail("input 1 is missing; wanted a position");
+  const int64_t at = Position(c, 1, static_cast<int64_t>(items->size()), 0);
+  if (c.ok()) c.OutVal(0, (*items)[static_cast<size_t>(at)]);
 }
 
 void SequenceLength(NodeContext& c) {
-  const int64_t count = static_cast<int64_t>(Items(c, 0).size());
+  const int64_t count = static_cast<int64_t>(Items(c, 0)->size());
   if (c.ok()) c.OutVal(0, Val::Constant(Tensor::Scalar<int64_t>(count)));
 }
 
@@ -99,11 +109,15 @@ void SplitToSequence(NodeContext& c) {
   const int axis = c.Axis(c.Int("axis", 0), x.rank());
   if (!c.ok()) return;
   const Dim extent = x.dim(axis);
+  if (!c.ok()) return;  // a scalar
+  if (c.Has(1) && c.InVal(1).kind != Val::Kind::kTensor)
+    return c.Fail("input 1 is a sequence; wanted a tensor");
   std::vector<Dim> sizes;
   const bool list = c.Has(1) && c.scope().TypeOf(c.InVal(1)).rank() == 1;
   if (list) {
     const std::optional<std::vector<Dim>> given = c.Dims(1);
     if (!given) return;
+    if (!TakeItems(c, given->size())) return;
     sizes = *given;
     Dim sum = 0;
     for (Dim d : sizes) sum += d;
@@ -119,9 +133,8 @@ void SplitToSequence(NodeContext& c) {
     if (!extent.is_constant())
       return c.Unsupported(absl::StrCat("the length of the sequence is known only from the size ",
                                         extent.ToString(), "; fix it to load the model"));
-    if (extent.constant() / step >= kMostItems)
-      return c.Fail(absl::ResourceExhaustedError(
-          absl::StrCat("a sequence is longer than the limit of ", kMostItems)));
+    const int64_t rest = extent.constant() % step != 0 ? 1 : 0;
+    if (!TakeItems(c, static_cast<size_t>(extent.constant() / step + rest))) return;
     for (int64_t at = 0; at < extent.constant(); at += step)
       sizes.push_back(std::min(step, extent.constant() - at));
   }
@@ -130,23 +143,23 @@ void SplitToSequence(NodeContext& c) {
   Dim at = 0;
   for (Dim size : sizes) {
     V part = SliceAxis(x, axis, at, at + size);
-    if (!part.ok()) return;
+    if (!c.ok()) return;
     Shape shape = x.shape();
     shape[static_cast<size_t>(axis)] = size;
     part = squeeze ? Squeeze(part, {axis}) : ReshapeTo(part, shape);
-    if (!part.ok()) return;
+    if (!c.ok()) return;
     items.push_back(c.scope().Here(part.id));
     at += size;
   }
-  c.OutVal(0, Sequence(std::move(items)));
+  c.OutVal(0, Val::Sequence(std::move(items)));
 }
 
 void ConcatFromSequence(NodeContext& c) {
-  const std::vector<Val> items = Items(c, 0);
-  if (!c.ok()) return;
-  if (items.empty()) return c.Fail("the sequence is empty; wanted something to concatenate");
+  const List items = Items(c, 0);
+  if (!TakeItems(c, items->size())) return;
+  if (items->empty()) return c.Fail("the sequence is empty; wanted something to concatenate");
   std::vector<V> parts;
-  for (const Val& v : items) parts.push_back(c.Use(v));
+  for (const Val& v : *items) parts.push_back(c.Use(v));
   if (!c.ok()) return;
   const bool fresh = c.Int("new_axis") != 0;
   const int axis = c.Axis(c.Int("axis"), parts[0].rank() + (fresh ? 1 : 0));
@@ -159,7 +172,7 @@ void ConcatFromSequence(NodeContext& c) {
 void SequenceMap(NodeContext& c) {
   const Attribute* body = c.Find("body");
   if (body == nullptr || body->graphs.size() != 1) return c.Fail("attribute body is no graph");
-  const size_t count = Items(c, 0).size();
+  const size_t count = Items(c, 0)->size();
   if (!c.ok()) return;
   std::vector<std::vector<Val>> results(static_cast<size_t>(c.num_outputs()));
   for (size_t i = 0; i < count; ++i) {
@@ -168,21 +181,23 @@ void SequenceMap(NodeContext& c) {
       const Val v = c.InVal(k);
       if (v.kind != Val::Kind::kSequence) {
         inputs.push_back(v);
-      } else if (v.items.size() == count) {
-        inputs.push_back(v.items[i]);
+      } else if (v.items->size() == count) {
+        inputs.push_back((*v.items)[i]);
       } else {
         return c.Fail(
-            absl::StrCat("input ", k, " has ", v.items.size(), " items, the first one ", count));
+            absl::StrCat("input ", k, " has ", v.items->size(), " items, the first one ", count));
       }
     }
     absl::StatusOr<std::vector<Val>> values =
         c.importer().ImportGraph(*body->graphs[0], c.scope(), inputs);
     if (!values.ok()) return c.Fail(values.status());
     if (values->size() < results.size()) return c.Fail("the body has too few outputs");
+    absl::Status taken = c.importer().TakeItems(static_cast<int64_t>(results.size()));
+    if (!taken.ok()) return c.Fail(std::move(taken));
     for (size_t k = 0; k < results.size(); ++k) results[k].push_back((*values)[k]);
   }
   for (size_t k = 0; k < results.size(); ++k)
-    c.OutVal(static_cast<int>(k), Sequence(std::move(results[k])));
+    c.OutVal(static_cast<int>(k), Val::Sequence(std::move(results[k])));
 }
 
 // -- optionals: the value itself, or none

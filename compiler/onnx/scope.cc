@@ -65,10 +65,40 @@ absl::StatusOr<ValueId> ElementsAt(ir::Graph* graph, ValueId v, int64_t count,
   return builder.Create(ir::Op::k_gather, {flat, at}, std::move(attrs));
 }
 
-// Whether both are the same value of the same graph, or lie in the same slot.
-bool SamePlace(const Val& a, const Val& b) {
-  if (a.scope != b.scope || a.id != b.id) return false;
-  return a.id == kNoValue ? a.slot == b.slot : a.stage == b.stage;
+// Whether it is there, and neither a sequence nor what a mapping that failed gave.
+bool IsTensor(const Val& v) {
+  if (v.kind != Val::Kind::kTensor) return false;
+  return v.constant || (v.scope != nullptr && (v.id != kNoValue || v.slot != kNoSlot));
+}
+
+// Every stage has a copy of what is known before it.
+constexpr int64_t kMostStages = 4096;
+constexpr int64_t kMostKnown = int64_t{1} << 20;
+
+// Adds the symbols that facts tie to used ones, and what these are tied to.
+void AddTied(const dim::FactSet& facts, std::vector<bool>* used) {
+  std::vector<std::vector<dim::SymbolId>> symbols_of;  // of each fact
+  absl::flat_hash_map<dim::SymbolId, std::vector<size_t>> facts_of;
+  for (const dim::Fact& f : facts.facts()) {
+    std::vector<dim::SymbolId>& of = symbols_of.emplace_back(dim::FreeSymbols(f.claim.lhs));
+    for (dim::SymbolId s : dim::FreeSymbols(f.claim.rhs)) of.push_back(s);
+    if (of.size() < 2) continue;
+    for (dim::SymbolId s : of) facts_of[s].push_back(symbols_of.size() - 1);
+  }
+  std::vector<dim::SymbolId> stack;
+  for (const auto& [s, of] : facts_of)
+    if ((*used)[s]) stack.push_back(s);
+  while (!stack.empty()) {
+    const auto found = facts_of.find(stack.back());
+    stack.pop_back();
+    for (size_t fact : std::exchange(found->second, {})) {
+      for (dim::SymbolId s : std::exchange(symbols_of[fact], {})) {
+        if ((*used)[s]) continue;
+        (*used)[s] = true;
+        stack.push_back(s);
+      }
+    }
+  }
 }
 
 }  // namespace
@@ -98,11 +128,19 @@ Val Val::Constant(Tensor t) {
   return v;
 }
 
+Val Val::Sequence(std::vector<Val> items) {
+  Val v;
+  v.kind = Kind::kSequence;
+  v.items = std::make_shared<const std::vector<Val>>(std::move(items));
+  return v;
+}
+
 Scope::Scope(std::string name, int64_t max_nodes, bool fast_math)
     : name_(std::move(name)),
-      max_nodes_(max_nodes),
+      total_(std::make_shared<Total>()),
       fast_math_(fast_math),
       dims_(std::make_shared<dim::DimContext>()) {
+  total_->max_nodes = max_nodes;
   OpenGraph();
 }
 
@@ -110,7 +148,7 @@ Scope::Scope(Scope* parent, std::string name)
     : parent_(parent),
       parent_stage_(parent->stage()),
       name_(std::move(name)),
-      max_nodes_(parent->max_nodes_),
+      total_(parent->total_),
       fast_math_(parent->fast_math_),
       dims_(parent->dims_) {
   OpenGraph();
@@ -118,14 +156,16 @@ Scope::Scope(Scope* parent, std::string name)
 
 void Scope::OpenGraph() {
   auto graph = std::make_shared<ir::Graph>(dims_);
-  graph->max_nodes = max_nodes_;
+  graph->max_nodes = std::max<int64_t>(0, total_->max_nodes - total_->nodes);
   graph->fast_math = fast_math_;
   graph->name = stages_.empty() ? name_ : absl::StrCat(name_, ".", stages_.size());
   const Scope* before = stages_.empty() ? parent_ : this;
   for (; before != nullptr; before = nullptr) {
     for (size_t i = before->stages_.size(); i-- > 0;) {
       if (before->stages_[i].graph == nullptr) continue;
-      graph->facts() = before->stages_[i].graph->facts();
+      const dim::FactSet& facts = before->stages_[i].graph->facts();
+      total_->known += static_cast<int64_t>(facts.facts().size()) + dims_->num_symbols();
+      if (total_->known <= kMostKnown) graph->facts() = facts;  // else CheckTotal fails
       break;
     }
   }
@@ -133,7 +173,60 @@ void Scope::OpenGraph() {
   stage.name = graph->name;
   stage.graph = std::move(graph);
   stages_.push_back(std::move(stage));
-  builder_.emplace(stages_.back().graph.get());
+  builders_.push_back(std::make_unique<ir::Builder>(stages_.back().graph.get()));
+  counted_ = 0;
+  ++total_->stages;
+}
+
+absl::Status Scope::CheckTotal(int64_t more_nodes) const {
+  if (total_->nodes + more_nodes > total_->max_nodes) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("the graphs of the program have more than max_nodes = ", total_->max_nodes,
+                     " nodes together"));
+  }
+  if (total_->stages > kMostStages) {
+    return absl::ResourceExhaustedError(absl::StrCat(
+        "sizes and steps that data gives make more stages than the limit of ", kMostStages));
+  }
+  if (total_->known > kMostKnown) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("the ", total_->stages,
+                     " stages that sizes and steps from data make know more sizes and facts "
+                     "together than the limit of ",
+                     kMostKnown));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Scope::CountNodes(bool refused) {
+  const auto now = static_cast<int64_t>(graph().num_nodes());
+  total_->nodes += now - counted_;
+  counted_ = now;
+  const int64_t left = std::max<int64_t>(0, total_->max_nodes - total_->nodes);
+  graph().max_nodes = now + left;
+  return CheckTotal(refused ? 1 : 0);
+}
+
+absl::Status Scope::ChargeNodes(int64_t count) {
+  total_->nodes += count;
+  return CheckTotal();
+}
+
+const Tensor* Scope::Remembered(int stage, ValueId id) const {
+  const auto found = remembered_.find({stage, id});
+  return found == remembered_.end() ? nullptr : &found->second;
+}
+
+void Scope::Remember(int stage, ValueId id, Tensor t) { remembered_[{stage, id}] = std::move(t); }
+
+Scope::Place Scope::PlaceOf(const Val& v) {
+  return {v.scope, v.id, v.id == kNoValue ? v.slot : v.stage};
+}
+
+void Scope::AddStageInput(SlotId slot, ValueId id) {
+  stages_.back().inputs.push_back(slot);
+  imports_[{stage(), slot}] = id;
+  exports_[{stage(), id}] = slot;
 }
 
 SlotId Scope::NewSlot(ValueType type, int from_stage) {
@@ -142,12 +235,12 @@ SlotId Scope::NewSlot(ValueType type, int from_stage) {
 }
 
 absl::StatusOr<Val> Scope::AddInput(const std::string& name, ValueType type) {
-  LATHE_ASSIGN_OR_RETURN(const ValueId id, builder_->Input(name, type));
+  LATHE_RETURN_IF_ERROR(CheckTotal());
+  LATHE_ASSIGN_OR_RETURN(const ValueId id, builder().Input(name, type));
   const SlotId slot = NewSlot(std::move(type), -1);
   inputs_.push_back(slot);
   input_names_.push_back(name);
-  stages_.back().inputs.push_back(slot);
-  imports_[{stage(), slot}] = id;
+  AddStageInput(slot, id);
   return Here(id);
 }
 
@@ -166,12 +259,13 @@ ValueType Scope::TypeOf(const Val& v) const {
     for (int64_t n : v.constant->shape()) type.shape.push_back(n);
     return type;
   }
+  if (!IsTensor(v)) return {};
   if (v.id == kNoValue) return v.scope->slots_[static_cast<size_t>(v.slot)].type;
   return v.scope->stages_[static_cast<size_t>(v.stage)].graph->type(v.id);
 }
 
 absl::StatusOr<ValueId> Scope::Use(const Val& v) {
-  if (v.kind != Val::Kind::kTensor) return absl::InvalidArgumentError("a value is missing");
+  if (!IsTensor(v)) return absl::InvalidArgumentError("a value is missing");
   if (!v.constant && v.scope == this && v.id != kNoValue && v.stage == stage()) return v.id;
   const Tensor* content = v.constant.get();
   std::pair<const void*, ValueId> key = {content, kNoValue};
@@ -182,7 +276,7 @@ absl::StatusOr<ValueId> Scope::Use(const Val& v) {
       content = &n.attrs.tensor;
       key = {&graph, v.id};
     } else if (const std::optional<bool> flag = KnownFlag(&graph, v.id)) {
-      return builder_->Constant(Tensor::Scalar<bool>(*flag));
+      return builder().Constant(Tensor::Scalar<bool>(*flag));
     } else if (n.type.dtype == i64 || n.type.dtype == i32) {
       const ValueType type = n.type;
       if (const std::optional<std::vector<Dim>> dims = KnownSizes(&graph, v.id))
@@ -193,22 +287,19 @@ absl::StatusOr<ValueId> Scope::Use(const Val& v) {
     const auto [it, is_new] = constants_.try_emplace({stage(), key}, kNoValue);
     if (!is_new) return it->second;
     if (v.constant) kept_.push_back(v.constant);
-    LATHE_ASSIGN_OR_RETURN(it->second, builder_->Constant(*content));
+    LATHE_ASSIGN_OR_RETURN(it->second, builder().Constant(*content));
     return it->second;
   }
   LATHE_ASSIGN_OR_RETURN(const SlotId slot, SlotOf(v));
-  return InputFromSlot(slot, stage());
+  return InputFromSlot(slot);
 }
 
-absl::StatusOr<ValueId> Scope::InputFromSlot(SlotId slot, int at) {
-  const auto found = imports_.find({at, slot});
+absl::StatusOr<ValueId> Scope::InputFromSlot(SlotId slot) {
+  const auto found = imports_.find({stage(), slot});
   if (found != imports_.end()) return found->second;
-  ir::Stage& stage = stages_[static_cast<size_t>(at)];
-  ir::Builder builder(stage.graph.get());
-  LATHE_ASSIGN_OR_RETURN(const ValueId id, builder.Input(absl::StrCat("slot", slot),
-                                                         slots_[static_cast<size_t>(slot)].type));
-  stage.inputs.push_back(slot);
-  imports_[{at, slot}] = id;
+  LATHE_ASSIGN_OR_RETURN(const ValueId id, builder().Input(absl::StrCat("slot", slot),
+                                                           slots_[static_cast<size_t>(slot)].type));
+  AddStageInput(slot, id);
   return id;
 }
 
@@ -227,30 +318,31 @@ absl::StatusOr<ValueId> Scope::FromDims(const std::vector<Dim>& dims, const Valu
         t.data<int32_t>()[i] = static_cast<int32_t>(dims[i].constant());
       }
     }
-    return builder_->Constant(std::move(t));
+    return builder().Constant(std::move(t));
   }
   for (Dim d : dims) {
     ir::Attrs attrs;
     attrs.dim = d;
-    LATHE_ASSIGN_OR_RETURN(const ValueId size, builder_->Create(ir::Op::k_size, {}, attrs));
-    LATHE_ASSIGN_OR_RETURN(const ValueId one, builder_->Reshape(size, {1}));
+    LATHE_ASSIGN_OR_RETURN(const ValueId size, builder().Create(ir::Op::k_size, {}, attrs));
+    LATHE_ASSIGN_OR_RETURN(const ValueId one, builder().Reshape(size, {1}));
     parts.push_back(one);
   }
   ValueId all = parts[0];
   if (parts.size() > 1) {
     ir::Attrs attrs;
     attrs.axis = 0;
-    LATHE_ASSIGN_OR_RETURN(all, builder_->Create(ir::Op::k_concat, parts, attrs));
+    LATHE_ASSIGN_OR_RETURN(all, builder().Create(ir::Op::k_concat, parts, attrs));
   }
   if (type.dtype != i64) {
     ir::Attrs attrs;
     attrs.dtype = type.dtype;
-    LATHE_ASSIGN_OR_RETURN(all, builder_->Create(ir::Op::k_cast, {all}, attrs));
+    LATHE_ASSIGN_OR_RETURN(all, builder().Create(ir::Op::k_cast, {all}, attrs));
   }
-  return builder_->Reshape(all, type.shape);
+  return builder().Reshape(all, type.shape);
 }
 
 absl::StatusOr<SlotId> Scope::SlotOf(const Val& v) {
+  if (!IsTensor(v)) return absl::InvalidArgumentError("a value is missing");
   if (v.constant) {
     LATHE_ASSIGN_OR_RETURN(const ValueId id, Use(v));
     return SlotOf(Here(id));
@@ -258,29 +350,20 @@ absl::StatusOr<SlotId> Scope::SlotOf(const Val& v) {
   if (v.scope != this) return Capture(v);
   if (v.id == kNoValue) return v.slot;
   ir::Stage& stage = stages_[static_cast<size_t>(v.stage)];
-  ir::Graph& graph = *stage.graph;
-  for (size_t i = 0; i < graph.inputs.size(); ++i)
-    if (graph.inputs[i] == v.id) return stage.inputs[i];
   const auto [it, is_new] = exports_.try_emplace({v.stage, v.id}, kNoSlot);
   if (!is_new) return it->second;
-  it->second = NewSlot(graph.type(v.id), v.stage);
-  ir::Builder builder(&graph);
+  it->second = NewSlot(stage.graph->type(v.id), v.stage);
+  ir::Builder& builder = *builders_[static_cast<size_t>(v.stage)];
   LATHE_RETURN_IF_ERROR(builder.Output(absl::StrCat("slot", it->second), v.id));
   stage.outputs.push_back(it->second);
   return it->second;
 }
 
-SlotId Scope::CapturedSlot(const Val& v) const {
-  for (const Captured& c : captures_)
-    if (SamePlace(c.value, v)) return c.slot;
-  return kNoSlot;
-}
-
 SlotId Scope::Capture(const Val& v) {
-  const SlotId known = CapturedSlot(v);
-  if (known != kNoSlot) return known;
-  captures_.push_back({v, NewSlot(TypeOf(v), -1)});
-  return captures_.back().slot;
+  const auto [it, is_new] = captured_.try_emplace(PlaceOf(v), kNoSlot);
+  if (!is_new) return it->second;
+  captures_.push_back(v);
+  return it->second = NewSlot(TypeOf(v), -1);
 }
 
 void Scope::SetInputs(const std::vector<Val>& shared) {
@@ -320,7 +403,9 @@ absl::StatusOr<Shape> Scope::Cut(Val v, const std::string& hint, const std::vect
     type = TypeOf(v);
   }
   LATHE_ASSIGN_OR_RETURN(const SlotId slot, SlotOf(v));
+  LATHE_RETURN_IF_ERROR(CountNodes());
   OpenGraph();
+  LATHE_RETURN_IF_ERROR(CheckTotal());
   ir::Attrs attrs;
   attrs.elements = Shape();
   Shape sizes;
@@ -335,9 +420,8 @@ absl::StatusOr<Shape> Scope::Cut(Val v, const std::string& hint, const std::vect
     sizes.push_back(symbol);
   }
   LATHE_ASSIGN_OR_RETURN(const ValueId id,
-                         builder_->Input(absl::StrCat("slot", slot), type, std::move(attrs)));
-  stages_.back().inputs.push_back(slot);
-  imports_[{stage(), slot}] = id;
+                         builder().Input(absl::StrCat("slot", slot), type, std::move(attrs)));
+  AddStageInput(slot, id);
   for (size_t i = 0; i < bounds.size() && i < sizes.size(); ++i) {
     LATHE_RETURN_IF_ERROR(
         graph().facts().Add(sizes[i] <= bounds[i], dim::Standing::kDeclared, {hint, ""}).status());
@@ -361,13 +445,10 @@ absl::StatusOr<std::vector<Val>> Scope::AppendStage(ir::Stage stage, const std::
   }
   // All bodies take the captures of all.
   std::vector<Val> shared;
-  for (const Scope* body : bodies) {
-    for (const Captured& c : body->captures_) {
-      const bool known = std::any_of(shared.begin(), shared.end(),
-                                     [&](const Val& v) { return SamePlace(v, c.value); });
-      if (!known) shared.push_back(c.value);
-    }
-  }
+  absl::flat_hash_set<Place> places;
+  for (const Scope* body : bodies)
+    for (const Val& v : body->captures_)
+      if (places.insert(PlaceOf(v)).second) shared.push_back(v);
   for (const Val& v : shared) {
     LATHE_ASSIGN_OR_RETURN(const SlotId slot, SlotOf(v));
     stage.inputs.push_back(slot);
@@ -387,8 +468,11 @@ absl::StatusOr<std::vector<Val>> Scope::AppendStage(ir::Stage stage, const std::
     stage.outputs.push_back(v.slot);
     results.push_back(std::move(v));
   }
+  LATHE_RETURN_IF_ERROR(CountNodes());
   stages_.push_back(std::move(stage));
+  builders_.push_back(nullptr);
   OpenGraph();
+  LATHE_RETURN_IF_ERROR(CheckTotal());
   return results;
 }
 
@@ -410,7 +494,8 @@ absl::StatusOr<SlotId> Scope::SlotOfSize(dim::SymbolId symbol, int before_stage)
         for (Dim d : *n.attrs.elements) bound |= d == size;
     }
     if (!bound) continue;
-    ir::Builder builder(stage.graph.get());
+    LATHE_RETURN_IF_ERROR(ChargeNodes(2));
+    ir::Builder& builder = *builders_[static_cast<size_t>(t)];
     ir::Attrs attrs;
     attrs.dim = size;
     LATHE_ASSIGN_OR_RETURN(ValueId v, builder.Create(ir::Op::k_size, {}, attrs));
@@ -439,19 +524,7 @@ absl::Status Scope::BindSymbols() {
     if (stages_[i].graph == nullptr || (i == 0 && parent_ == nullptr)) continue;
     ir::Graph& graph = *stages_[i].graph;
     std::vector<bool> used = ir::UsedSymbols(graph);
-    // Facts that tie a used symbol to others need those as well.
-    for (bool changed = true; changed;) {
-      changed = false;
-      for (const dim::Fact& f : graph.facts().facts()) {
-        std::vector<dim::SymbolId> of = dim::FreeSymbols(f.claim.lhs);
-        for (dim::SymbolId s : dim::FreeSymbols(f.claim.rhs)) of.push_back(s);
-        if (!std::any_of(of.begin(), of.end(), [&](dim::SymbolId s) { return used[s]; })) continue;
-        for (dim::SymbolId s : of) {
-          changed |= !used[s];
-          used[s] = true;
-        }
-      }
-    }
+    AddTied(graph.facts(), &used);
     for (ValueId v : graph.inputs) {
       const ir::Node& n = graph.node(v);
       dim::SymbolId s = 0;
@@ -464,11 +537,11 @@ absl::Status Scope::BindSymbols() {
     for (dim::SymbolId s = 0; s < used.size(); ++s) {
       if (!used[s]) continue;
       LATHE_ASSIGN_OR_RETURN(const SlotId slot, SlotOfSize(s, static_cast<int>(i)));
-      ir::Builder builder(&graph);
+      LATHE_RETURN_IF_ERROR(ChargeNodes(1));
       ir::Attrs attrs;
       attrs.elements = Shape{dims_->SymbolDim(s)};
       LATHE_RETURN_IF_ERROR(
-          builder.Input(absl::StrCat("slot", slot), {i64, {1}}, std::move(attrs)).status());
+          builders_[i]->Input(absl::StrCat("slot", slot), {i64, {1}}, std::move(attrs)).status());
       stages_[i].inputs.push_back(slot);
     }
   }
@@ -477,10 +550,13 @@ absl::Status Scope::BindSymbols() {
 
 absl::Status Scope::Finish(const std::vector<Val>& results, const std::vector<std::string>& names) {
   staged_ = std::make_shared<ir::Staged>();
+  LATHE_RETURN_IF_ERROR(CountNodes());
+  for (const ir::Stage& stage : stages_)
+    if (stage.graph != nullptr) stage.graph->max_nodes = total_->max_nodes;
   if (is_single_graph() && parent_ == nullptr) {
     for (size_t i = 0; i < results.size(); ++i) {
       LATHE_ASSIGN_OR_RETURN(const ValueId id, Use(results[i]));
-      LATHE_RETURN_IF_ERROR(builder_->Output(names[i], id));
+      LATHE_RETURN_IF_ERROR(builder().Output(names[i], id));
     }
     return absl::OkStatus();
   }

@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -34,10 +35,12 @@ struct Val {
   int stage = 0;
   ir::ValueId id = ir::kNoValue;
   ir::SlotId slot = ir::kNoSlot;
-  std::vector<Val> items;  // kSequence: its length is known
+  // kSequence: never null. Shared, as the same list may have many names.
+  std::shared_ptr<const std::vector<Val>> items;
 
   bool present() const { return kind != Kind::kNone; }
   static Val Constant(Tensor t);
+  static Val Sequence(std::vector<Val> items);
 };
 
 // The integers of `v` as dims if they come from sizes and constants alone: asking makes no input a
@@ -49,7 +52,8 @@ std::optional<bool> KnownFlag(ir::Graph* graph, ir::ValueId v);
 
 class Scope {
  public:
-  // The outermost one: it makes the DimContext. Its graphs hold at most `max_nodes` nodes each.
+  // The outermost one: it makes the DimContext. Its graphs and those of all scopes below it hold at
+  // most `max_nodes` nodes together.
   Scope(std::string name, int64_t max_nodes, bool fast_math);
   // A body: it sees the values of `parent` as of now. `parent` outlives it.
   Scope(Scope* parent, std::string name);
@@ -58,7 +62,7 @@ class Scope {
 
   ir::Graph& graph() { return *stages_.back().graph; }
   ir::Graph* GraphOf(int stage) { return stages_[static_cast<size_t>(stage)].graph.get(); }
-  ir::Builder& builder() { return *builder_; }
+  ir::Builder& builder() { return *builders_.back(); }
   int stage() const { return static_cast<int>(stages_.size()) - 1; }
   bool is_single_graph() const { return stages_.size() == 1; }
   dim::DimContext* dims() const { return dims_.get(); }
@@ -68,7 +72,15 @@ class Scope {
   // The value in the current graph.
   absl::StatusOr<ir::ValueId> Use(const Val& v);
   Val Here(ir::ValueId id);
-  ir::ValueType TypeOf(const Val& v) const;
+  ir::ValueType TypeOf(const Val& v) const;  // f32[] if it is no tensor
+
+  // Counts what the current graph got; it may grow by what is left. ResourceExhausted if a limit of
+  // the import was passed; if one more node was `refused`, also where just nothing is left.
+  absl::Status CountNodes(bool refused = false);
+
+  // Small constants that values turned out to be.
+  const Tensor* Remembered(int stage, ir::ValueId id) const;
+  void Remember(int stage, ir::ValueId id, Tensor t);
 
   // Closes the graph and opens the next, in which the elements of `v`, an i64 of rank 1 or less and
   // static shape, are the dims returned: fresh symbols named after `hint`, each with the facts
@@ -97,17 +109,27 @@ class Scope {
     ir::ValueType type;
     int from_stage = -1;  // -1: an input of the scope
   };
+  // Of all scopes of an import together.
+  struct Total {
+    int64_t max_nodes = 0, nodes = 0;
+    int64_t stages = 0, known = 0;  // graphs that were opened; symbols and facts of each then
+  };
+  // A value as the key of a table: equal for the same value of the same graph, and for the same
+  // slot: [scope, value, stage or slot].
+  using Place = std::tuple<const Scope*, ir::ValueId, int>;
+  static Place PlaceOf(const Val& v);
   void OpenGraph();
+  absl::Status CheckTotal(int64_t more_nodes = 0) const;
+  absl::Status ChargeNodes(int64_t count);  // made in another graph than the current one
   ir::SlotId NewSlot(ir::ValueType type, int from_stage);
   // The slot that holds the value, an output of its graph if need be.
   absl::StatusOr<ir::SlotId> SlotOf(const Val& v);
   // The slot of this scope for a value of a scope around it.
   ir::SlotId Capture(const Val& v);
-  // The slot that a capture has, or kNoSlot.
-  ir::SlotId CapturedSlot(const Val& v) const;
   // What a caller fills: the inputs, then these captures.
   void SetInputs(const std::vector<Val>& shared);
-  absl::StatusOr<ir::ValueId> InputFromSlot(ir::SlotId slot, int stage);
+  absl::StatusOr<ir::ValueId> InputFromSlot(ir::SlotId slot);
+  void AddStageInput(ir::SlotId slot, ir::ValueId id);  // of the current graph
   // The elements of a small integer value as dims of the current graph's symbols.
   absl::StatusOr<ir::ValueId> FromDims(const std::vector<Dim>& dims, const ir::ValueType& type);
   // Gives every graph the symbols that it uses and its inputs don't show.
@@ -117,7 +139,8 @@ class Scope {
   Scope* parent_ = nullptr;
   int parent_stage_ = 0;  // of the parent, when this body began
   std::string name_;
-  int64_t max_nodes_;
+  std::shared_ptr<Total> total_;
+  int64_t counted_ = 0;  // nodes of the current graph
   bool fast_math_;
   std::shared_ptr<dim::DimContext> dims_;
   std::deque<ir::Stage> stages_;
@@ -125,17 +148,15 @@ class Scope {
   std::vector<ir::SlotId> inputs_;
   std::vector<std::string> input_names_;
   // Values of scopes around that the body takes behind its own inputs, in the order of their use.
-  struct Captured {
-    Val value;
-    ir::SlotId slot;
-  };
-  std::vector<Captured> captures_;
-  std::optional<ir::Builder> builder_;
-  std::map<std::pair<int, ir::ValueId>, ir::SlotId> exports_;
+  std::vector<Val> captures_;
+  absl::flat_hash_map<Place, ir::SlotId> captured_;
+  std::vector<std::unique_ptr<ir::Builder>> builders_;  // one a stage; null where it has no graph
+  std::map<std::pair<int, ir::ValueId>, ir::SlotId> exports_;  // inputs of graphs included
   std::map<std::pair<int, ir::SlotId>, ir::ValueId> imports_;
   std::map<std::pair<int, std::pair<const void*, ir::ValueId>>, ir::ValueId> constants_;
   std::vector<std::shared_ptr<const Tensor>> kept_;  // whose addresses are keys of constants_
   absl::flat_hash_map<dim::SymbolId, ir::SlotId> size_slots_;
+  absl::flat_hash_map<std::pair<int, ir::ValueId>, Tensor> remembered_;
   std::shared_ptr<ir::Staged> staged_;
 };
 

@@ -19,8 +19,9 @@ namespace lathe {
 // What is read of a file. Passing one is a ResourceExhausted that names it, before anything is
 // allocated for it.
 struct OnnxLimits {
-  int64_t file_bytes = int64_t{64} << 30;    // of the model; of each file of external data
-  int64_t memory = int64_t{4} << 30;         // bytes made of the file, beside what is mapped
+  int64_t file_bytes = int64_t{64} << 30;  // of the model; of each file of external data
+  // Bytes made of the file, beside what is mapped: while reading, and of copies while importing.
+  int64_t memory = int64_t{4} << 30;
   int64_t nodes = 1'000'000;                 // of all graphs and functions together
   int64_t depth = 32;                        // of sub-graphs; of types within types; of calls
   int64_t attributes = 1024;                 // of a node
@@ -47,7 +48,9 @@ struct OnnxOptions {
   // change their length between calls. An optional input is there if it has contents.
   std::map<std::string, std::vector<Tensor>> sequence_contents;
   OnnxLimits limits;
-  int64_t max_nodes = 1'000'000;  // with calls of functions and unrolled steps written out
+  // Of the model, with calls of functions and unrolled steps written out; of the program's graphs
+  // together; and a sixteenth of the names and attributes that are gone through for them.
+  int64_t max_nodes = 1'000'000;
   int64_t max_folded_bytes = int64_t{64} << 20;  // of one constant computed while loading
   // Factors behind products go into their weights, as batch normalisation does into a convolution:
   // what overflows before such a factor may not any more (docs/numerics.md).
