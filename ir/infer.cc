@@ -101,6 +101,22 @@ absl::Status CheckOperandCount(const InferContext& c) {
   return absl::OkStatus();
 }
 
+// The parts in `seen` are required already. The depth is that of `d`.
+absl::Status RequireDivisorsOf(InferContext& c, Dim d, absl::flat_hash_set<Dim>* seen) {
+  if (d.is_constant() || !seen->insert(d).second) return absl::OkStatus();
+  const dim::Expr e = dim::Decompose(d);
+  const bool divides = e.kind == dim::ExprKind::kFloorDiv || e.kind == dim::ExprKind::kMod ||
+                       e.kind == dim::ExprKind::kCeilDiv;
+  if (divides && !e.operands[1].is_constant()) {
+    absl::Status s =
+        c.Require(Ne(e.operands[1], 0), absl::StrCat(d.ToString(), " may not divide by 0"));
+    if (!s.ok()) return s;
+  }
+  for (Dim operand : e.operands)
+    if (absl::Status s = RequireDivisorsOf(c, operand, seen); !s.ok()) return s;
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 bool InferContext::Known(const Claim& claim) const {
@@ -193,20 +209,9 @@ std::vector<std::string_view> SetAttrs(const Attrs& a) {
   return names;
 }
 
-// The depth is that of `d`.
 absl::Status RequireDivisors(InferContext& c, Dim d) {
-  if (d.is_constant()) return absl::OkStatus();
-  const dim::Expr e = dim::Decompose(d);
-  const bool divides = e.kind == dim::ExprKind::kFloorDiv || e.kind == dim::ExprKind::kMod ||
-                       e.kind == dim::ExprKind::kCeilDiv;
-  if (divides && !e.operands[1].is_constant()) {
-    absl::Status s =
-        c.Require(Ne(e.operands[1], 0), absl::StrCat(d.ToString(), " may not divide by 0"));
-    if (!s.ok()) return s;
-  }
-  for (Dim operand : e.operands)
-    if (absl::Status s = RequireDivisors(c, operand); !s.ok()) return s;
-  return absl::OkStatus();
+  absl::flat_hash_set<Dim> seen;
+  return RequireDivisorsOf(c, d, &seen);
 }
 
 absl::Status Infer(InferContext& c, absl::flat_hash_set<Dim>* checked) {

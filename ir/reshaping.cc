@@ -10,15 +10,18 @@
 namespace lathe::ir {
 namespace {
 
-// Offers an extent of the target that divides what is there to be divided.
+// Offers an extent of the target that divides what is there to be divided, if one is near.
 absl::Status DoesNotDivide(const InferContext& c, const std::string& quotient, int64_t total,
                            const Shape& rest) {
   absl::Status error =
       c.Error(absl::StrCat(quotient, " without remainder: ", ToString(rest), " doesn't divide it"));
+  constexpr int64_t kMostTries = 1 << 16;
   for (Dim d : rest) {
     if (!d.is_constant()) continue;
     int64_t fits = std::min(d.constant(), std::abs(total));
-    while (fits > 1 && total % fits != 0) --fits;
+    const int64_t least = std::max<int64_t>(fits - kMostTries, 1);
+    while (fits > least && total % fits != 0) --fits;
+    if (total % fits != 0) continue;
     error = WithHint(error, {Hint::Kind::kNumber, d.ToString(), absl::StrCat(fits)});
   }
   return error;

@@ -73,6 +73,52 @@ class Substitution {
   absl::flat_hash_map<const Node*, Dim> memo_;
 };
 
+// Rebuilds a Dim with divisors that can't be 0. The depth is that of the Dim.
+class DivisorsWithoutZero {
+ public:
+  Dim Run(Dim d) {
+    if (d.is_constant()) return d;
+    if (auto it = memo_.find(d); it != memo_.end()) return it->second;
+    const Dim result = Rebuild(d);
+    memo_[d] = result;
+    return result;
+  }
+
+ private:
+  Dim Rebuild(Dim d) {
+    const Expr e = Decompose(d);
+    std::vector<Dim> args;
+    for (Dim operand : e.operands) args.push_back(Run(operand));
+    const auto divisor = [&] {
+      const Dim b = args[1];
+      return b.is_constant() ? b : b + 1 - Min(1, Max(b, -b));
+    };
+    switch (e.kind) {
+      case ExprKind::kConstant:
+      case ExprKind::kSymbol:
+        return d;
+      case ExprKind::kAdd:
+        return std::accumulate(args.begin(), args.end(), Dim(0));
+      case ExprKind::kMul:
+        return std::accumulate(args.begin(), args.end(), Dim(1),
+                               [](Dim a, Dim b) { return a * b; });
+      case ExprKind::kFloorDiv:
+        return FloorDiv(args[0], divisor());
+      case ExprKind::kMod:
+        return Mod(args[0], divisor());
+      case ExprKind::kCeilDiv:
+        return CeilDiv(args[0], divisor());
+      case ExprKind::kMin:
+        return Min(args[0], args[1]);
+      case ExprKind::kMax:
+        return Max(args[0], args[1]);
+    }
+    return d;
+  }
+
+  absl::flat_hash_map<Dim, Dim> memo_;
+};
+
 }  // namespace
 
 Dim Substitute(Dim d, const absl::flat_hash_map<SymbolId, Dim>& map, DimContext* target) {
@@ -86,36 +132,6 @@ Claim Substitute(const Claim& c, const absl::flat_hash_map<SymbolId, Dim>& map,
   return {c.relation, s.Run(c.lhs), s.Run(c.rhs), c.set};
 }
 
-// The depth is that of `d`.
-Dim WithoutZeroDivisors(Dim d) {
-  if (d.is_constant()) return d;
-  const Expr e = Decompose(d);
-  std::vector<Dim> args;
-  for (Dim operand : e.operands) args.push_back(WithoutZeroDivisors(operand));
-  const auto divisor = [&] {
-    const Dim b = args[1];
-    return b.is_constant() ? b : b + 1 - Min(1, Max(b, -b));
-  };
-  switch (e.kind) {
-    case ExprKind::kConstant:
-    case ExprKind::kSymbol:
-      return d;
-    case ExprKind::kAdd:
-      return std::accumulate(args.begin(), args.end(), Dim(0));
-    case ExprKind::kMul:
-      return std::accumulate(args.begin(), args.end(), Dim(1), [](Dim a, Dim b) { return a * b; });
-    case ExprKind::kFloorDiv:
-      return FloorDiv(args[0], divisor());
-    case ExprKind::kMod:
-      return Mod(args[0], divisor());
-    case ExprKind::kCeilDiv:
-      return CeilDiv(args[0], divisor());
-    case ExprKind::kMin:
-      return Min(args[0], args[1]);
-    case ExprKind::kMax:
-      return Max(args[0], args[1]);
-  }
-  return d;
-}
+Dim WithoutZeroDivisors(Dim d) { return DivisorsWithoutZero().Run(d); }
 
 }  // namespace lathe::dim
