@@ -8,6 +8,7 @@
 #include "ir/graph.h"
 #include "ir/staged.h"
 #include "lathe/trace.h"
+#include "runtime/control_word.h"
 #include "runtime/engine_state.h"
 #include "runtime/function_state.h"
 #include "runtime/staged_state.h"
@@ -36,6 +37,7 @@ void Engine::reset_peak() { state_->ResetPeak(); }
 void Engine::hold_background(bool hold) { state_->background.Hold(hold); }
 
 absl::StatusOr<Function> Engine::compile(absl::StatusOr<Program> program, CompileOptions options) {
+  const rt::ControlWordScope control_word;  // passes compute constants
   if (!program.ok()) return program.status();
   if (!state_->broken.ok()) return state_->broken;
   if (program->is_staged()) {
@@ -44,6 +46,10 @@ absl::StatusOr<Function> Engine::compile(absl::StatusOr<Program> program, Compil
     return Function(nullptr, *std::move(staged));
   }
   std::shared_ptr<ir::Graph> graph(program->release());
+  if (graph == nullptr) {
+    return absl::FailedPreconditionError(
+        "the program was moved from or released: it has no graph to compile");
+  }
   if (absl::Status s = compiler::CheckOpenSymbol(*graph, options); !s.ok()) return s;
   if (absl::Status s = compiler::Optimise(*graph, options); !s.ok()) return s;
   auto function = compiler::MakeFunction(state_, std::move(graph), options);

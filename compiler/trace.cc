@@ -79,7 +79,7 @@ Value Trace::input(const std::string& name, DType dtype, const PartialShape& sha
 
 Value Trace::constant(const Tensor& t, Loc loc) {
   return state_->Source("constant", loc,
-                        [&](ir::Builder& b, const auto&) { return b.Constant(t.Contiguous()); });
+                        [&](ir::Builder& b, const auto&) { return b.Constant(t); });
 }
 
 Value Trace::scalar(DType dtype, double value, Loc loc) {

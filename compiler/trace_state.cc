@@ -8,6 +8,7 @@
 #include "ir/hint.h"
 #include "ir/staged.h"
 #include "ir/visit_dtype.h"
+#include "runtime/control_word.h"
 
 namespace lathe {
 namespace {
@@ -130,6 +131,7 @@ absl::Status TraceState::CheckVisible(ir::ValueId id) const {
 }
 
 Value TraceState::Run(std::string_view what, const Ids& ids, Loc loc, Build build) {
+  const rt::ControlWordScope control_word;  // numbers are rounded to their types here
   if (absl::Status s = CheckOpen(); !s.ok()) return Fail(what, loc, s);
   for (ir::ValueId id : ids) {
     if (absl::Status s = CheckVisible(id); !s.ok()) return Fail(what, loc, s);
@@ -301,13 +303,15 @@ std::unique_ptr<ir::Graph> Program::release() { return std::move(graph_); }
 std::unique_ptr<ir::Staged> Program::release_staged() { return std::move(staged_); }
 
 absl::StatusOr<Program> Program::parse(const std::string& text, const std::string& file) {
+  const rt::ControlWordScope control_word;
   absl::StatusOr<ir::Graph> graph = ir::Parse(text, file);
   if (!graph.ok()) return graph.status();
   return Program(std::make_unique<ir::Graph>(*std::move(graph)));
 }
 
 std::string Program::to_string() const {
-  return is_staged() ? ir::Print(*staged_) : ir::Print(*graph_);
+  if (is_staged()) return ir::Print(*staged_);
+  return graph_ != nullptr ? ir::Print(*graph_) : "";
 }
 
 }  // namespace lathe

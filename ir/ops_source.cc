@@ -1,5 +1,6 @@
 // Rows of the ops that have no operands.
 #include "absl/strings/str_cat.h"
+#include "ir/attr_text.h"
 #include "ir/hint.h"
 #include "ir/input_data.h"
 #include "ir/op_rows.h"
@@ -83,7 +84,13 @@ absl::StatusOr<ValueId> ExpandShapeOf(Builder& b, const Node& n) {
 
 absl::Status InferConstant(InferContext& c) {
   const Tensor& tensor = c.node->attrs.tensor;
-  if (!tensor.ok()) return c.Error("the tensor could not be made (see Tensor::Make)");
+  if (!tensor.ok()) {
+    return c.Error(
+        "the tensor is invalid: it could not be made (see Tensor::Make), or it was moved from");
+  }
+  if (tensor.raw() == nullptr && tensor.num_elements() != 0) {
+    return c.Error(absl::StrCat("the tensor ", TypeText(tensor), " has a null pointer"));
+  }
   c.node->type = {tensor.dtype(), Shape(tensor.shape().begin(), tensor.shape().end())};
   return absl::OkStatus();
 }

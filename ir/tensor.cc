@@ -129,6 +129,7 @@ Tensor Tensor::View(void* data, DType dtype, std::vector<int64_t> shape,
 }
 
 int64_t Tensor::num_elements() const {
+  if (!ok_) return 0;
   for (int64_t extent : shape_) {
     if (extent == 0) return 0;
   }
@@ -147,12 +148,12 @@ bool Tensor::is_contiguous() const {
   return true;
 }
 
-Tensor Tensor::Contiguous() const { return is_contiguous() ? *this : Clone(); }
+Tensor Tensor::Contiguous() const { return is_contiguous() || data_ == nullptr ? *this : Clone(); }
 
 Tensor Tensor::Clone() const {
   Tensor copy(dtype_, shape_);
   const int64_t count = num_elements();
-  if (!ok_ || !copy.ok_) {
+  if (!ok_ || !copy.ok_ || (data_ == nullptr && count != 0)) {
     copy.ok_ = false;
     return copy;
   }
@@ -183,6 +184,7 @@ std::string Tensor::ToString() const {
   std::string out = absl::StrCat(Name(dtype_), ShapeText(shape_), "{");
   const Tensor dense = Contiguous();
   const int64_t count = num_elements();
+  if (dense.raw() == nullptr && count != 0) return out + "...}";  // null, or too many to copy
   const char* data = static_cast<const char*>(dense.raw());
   for (int64_t i = 0; i < count && i < kMaxPrinted; ++i) {
     if (i > 0) out += ", ";

@@ -7,9 +7,12 @@
 #include <condition_variable>
 #include <deque>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
+
+#include "runtime/control_word.h"
 
 namespace lathe::rt {
 namespace {
@@ -32,23 +35,27 @@ struct Background::Impl {
   };
 
   void Loop() {
-    SetIdle(pthread_self(), true);
     pthread_setname_np(pthread_self(), "lathe-compile");
+    std::unique_lock lock(mutex);
+    SetIdle(pthread_self(), waiters == 0);
     for (;;) {
-      std::unique_lock lock(mutex);
       changed.wait(lock, [this] { return ending || (!held && NextFree() != jobs.end()); });
       if (ending) return;
       RunJob(lock, NextFree());
     }
   }
 
-  // Runs a queued job with the lock released meanwhile.
+  // Runs a queued job with the lock released meanwhile, and with the control word of a call,
+  // whoever the thread belongs to.
   void RunJob(std::unique_lock<std::mutex>& lock, std::deque<Job>::iterator at) {
     Job job = std::move(*at);
     jobs.erase(at);
     running.push_back(job.owner);
     lock.unlock();
-    job.run();
+    {
+      const ControlWordScope control_word;
+      job.run();
+    }
     job.run = nullptr;  // what it holds goes before the owner is told that it ended
     lock.lock();
     running.erase(std::find(running.begin(), running.end(), job.owner));
@@ -69,20 +76,42 @@ struct Background::Impl {
   void Push(const void* owner, std::function<void()> job) {
     if (stopped) return;
     jobs.push_back({owner, std::move(job)});
-    if (!thread.joinable()) thread = std::thread([this] { Loop(); });
+    if (!thread.joinable()) Start();
     changed.notify_all();
+  }
+
+  void Start() {
+    try {
+      thread = std::thread([this] { Loop(); });
+    } catch (const std::system_error&) {
+      // The system gives no more threads: the jobs stay for whoever waits, and the next post tries
+      // again.
+    }
   }
 
   bool Runs(const void* owner) const {
     return std::find(running.begin(), running.end(), owner) != running.end();
   }
 
-  // Until no job of `owner` runs. Meanwhile the thread competes like any other.
+  // While anybody waits for a job under way, the thread competes like any other.
+  void AddWaiters(int change) {
+    const bool idle = waiters == 0;
+    waiters += change;
+    if (idle != (waiters == 0) && thread.joinable()) SetIdle(thread.native_handle(), !idle);
+  }
+
+  // Until `done`, which a job under way makes true.
+  template <typename Done>
+  void WaitForJob(std::unique_lock<std::mutex>& lock, const Done& done) {
+    if (done()) return;
+    AddWaiters(1);
+    changed.wait(lock, done);
+    AddWaiters(-1);
+  }
+
+  // Until no job of `owner` runs.
   void WaitForRunning(std::unique_lock<std::mutex>& lock, const void* owner) {
-    if (!Runs(owner)) return;
-    if (++waiters == 1 && thread.joinable()) SetIdle(thread.native_handle(), false);
-    changed.wait(lock, [&] { return !Runs(owner); });
-    if (--waiters == 0 && thread.joinable()) SetIdle(thread.native_handle(), true);
+    WaitForJob(lock, [&] { return !Runs(owner); });
   }
 
   std::mutex mutex;  // guards all below
@@ -154,7 +183,17 @@ void Background::Stop() {
   impl_->stopped = true;
   impl_->jobs.clear();
   impl_->changed.notify_all();
-  impl_->changed.wait(lock, [this] { return impl_->running.empty(); });
+  impl_->WaitForJob(lock, [this] { return impl_->running.empty(); });
+}
+
+Background::Hurry::Hurry(Background& background) : background_(background) {
+  std::unique_lock lock(background_.impl_->mutex);
+  background_.impl_->AddWaiters(1);
+}
+
+Background::Hurry::~Hurry() {
+  std::unique_lock lock(background_.impl_->mutex);
+  background_.impl_->AddWaiters(-1);
 }
 
 }  // namespace lathe::rt

@@ -4,7 +4,8 @@
 // idle thread gets a core; of one owner no two jobs ever run at once.
 //
 // Functions post the builds of their versions here; `owner` is the function. The thread starts with
-// the first job, so an engine that never compiles in the background has none.
+// the first job, so an engine that never compiles in the background has none. Where the system
+// gives no thread, jobs stay queued until somebody waits for them or a later post finds one.
 #include <functional>
 #include <memory>
 
@@ -25,6 +26,17 @@ class Background {
   void Hold(bool hold);  // while held no job starts
   // Drops all queued jobs, waits for the running one; later posts are dropped.
   void Stop();
+  // While one lives, the thread isn't idle: somebody waits for what its job holds.
+  class Hurry {
+   public:
+    explicit Hurry(Background& background);
+    ~Hurry();
+    Hurry(const Hurry&) = delete;
+    Hurry& operator=(const Hurry&) = delete;
+
+   private:
+    Background& background_;
+  };
 
  private:
   struct Impl;

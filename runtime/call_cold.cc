@@ -113,14 +113,19 @@ absl::Status FunctionState::PackInputs(absl::Span<const Tensor> inputs,
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::vector<Tensor>> FunctionState::AllocateOutputs(
-    const ContextState& context) const {
+absl::Status FunctionState::CheckCallMemory(const ContextState& context) const {
   const int64_t total = SaturatingAdd(ArenaBytes(context), OutputBytes(context));
   if (total > engine_->options.max_arena_bytes) {
     return absl::ResourceExhaustedError(absl::StrCat(
         "a call of ", graph_->name, " needs ", total, " bytes of arena and outputs, more than ",
         "max_arena_bytes = ", engine_->options.max_arena_bytes));
   }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<Tensor>> FunctionState::AllocateOutputs(
+    const ContextState& context) const {
+  LATHE_RETURN_IF_ERROR(CheckCallMemory(context));
   std::vector<Tensor> outputs;
   for (const OutputSpec& spec : context.plan().version->program.outputs) {
     std::vector<int64_t> shape;

@@ -117,7 +117,7 @@ class Admitted {
       values[static_cast<size_t>(d.symbol)] = (*slots)[static_cast<size_t>(d.slot)];
     }
     for (size_t s = 0; s < values.size(); ++s) {
-      if (values[s] > ir::kMaxDim) return false;
+      if (plan_.limited[s] && values[s] > ir::kMaxDim) return false;
     }
     const absl::StatusOr<std::vector<int64_t>> slots = Run(plan_.check_program, values);
     if (!slots.ok()) return false;
@@ -438,7 +438,7 @@ absl::Status EntryPlan::OverflowError(
 
 absl::Status EntryPlan::LimitError(absl::Span<const int64_t> values) const {
   for (size_t s = 0; s < values.size(); ++s) {
-    if (values[s] <= ir::kMaxDim) continue;
+    if (!limited[s] || values[s] <= ir::kMaxDim) continue;
     const dim::SymbolId symbol = static_cast<dim::SymbolId>(s);
     const absl::Status error = absl::OutOfRangeError(
         absl::StrCat(Describe({&symbol, 1}, values), " is more than 2^40 = ", ir::kMaxDim,
@@ -476,7 +476,7 @@ absl::Status EntryPlan::Complete(const std::vector<bool>& given,
                                  std::vector<int64_t>& values) const {
   std::vector<std::string> missing;
   for (size_t s = 0; s < symbols.size(); ++s) {
-    if (given[s]) continue;
+    if (given[s] && !unused[s]) continue;
     values[s] = bind[s].offset;
     if (bind[s].input >= 0 || !data_origins[s].empty()) missing.push_back(symbol_names[s]);
   }
@@ -507,6 +507,14 @@ absl::Status EntryPlan::Complete(const std::vector<bool>& given,
   LATHE_ASSIGN_OR_RETURN(const std::vector<int64_t> slots, Run(check_program, values));
   for (size_t c = 0; c < checks.size(); ++c) {
     if (slots[static_cast<size_t>(checks[c].slot)] == 0) return CheckError(c, values);
+  }
+  // A call has the one value that the facts leave, whatever is given here.
+  for (size_t s = 0; s < symbols.size(); ++s) {
+    if (!HasOneValue(s) || values[s] == bind[s].offset) continue;
+    const absl::Status error = absl::InvalidArgumentError(
+        absl::StrCat(symbol_names[s], " = ", values[s], ", wanted ", bind[s].offset,
+                     ", the only value that the facts leave"));
+    return WithSizes(error, {{symbol_names[s], bind[s].offset}});
   }
   return absl::OkStatus();
 }

@@ -49,6 +49,7 @@ class PlanMaker {
     plan_.data_origins.resize(count);
     plan_.derives.resize(count);
     plan_.unused.resize(count);
+    plan_.limited.resize(count);
     bound_.resize(count);
   }
 
@@ -217,6 +218,8 @@ class PlanMaker {
     std::vector<std::string> missing;
     std::string ties;
     for (SymbolId s = 0; s < bound_.size(); ++s) {
+      // One value that no size is made of may be as large as it likes.
+      plan_.limited[s] = used[s] || !plan_.HasOneValue(s);
       if (bound_[s]) continue;
       const std::string tie = TieToBound(s);
       if (used[s] || !tie.empty()) {

@@ -83,6 +83,7 @@ struct EntryPlan {
   std::vector<Axis> bind;     // one a symbol
   std::vector<bool> derives;  // one a symbol: it has a row in `derived`
   std::vector<bool> unused;   // one a symbol: nothing needs it; `offset` is a made-up value
+  std::vector<bool> limited;  // one a symbol: a call refuses values beyond ir::kMaxDim
   std::vector<std::string> data_origins;  // one a symbol: "element 0 of input target", or empty
   std::vector<Derived> derived;
   std::vector<Element> elements;
@@ -93,6 +94,10 @@ struct EntryPlan {
   std::vector<std::vector<int32_t>> output_slots;  // by output and axis, in output_program
   std::vector<Check> checks;  // declared and required facts that a call must satisfy
 
+  // Whether every call has the same value of the symbol: `offset`.
+  bool HasOneValue(size_t s) const {
+    return bind[s].input < 0 && !derives[s] && data_origins[s].empty();
+  }
   // Calls look at elements of inputs before they run.
   bool reads_data() const { return !elements.empty() || !offsets.empty(); }
   // Puts the sizes that elements give into `values`, where those from plain axes are already, and
@@ -104,7 +109,8 @@ struct EntryPlan {
   std::string Describe(absl::Span<const dim::SymbolId> which,
                        absl::Span<const int64_t> values) const;
   // Fills in `values` (one a symbol) where `given` is false and the value follows from the others,
-  // then checks all facts. InvalidArgument names what is missing or violated.
+  // then checks all facts. InvalidArgument names what is missing or violated. A symbol that is
+  // unused gets its made-up value even if it is given: a call could have no other.
   absl::Status Complete(const std::vector<bool>& given, std::vector<int64_t>& values) const;
 
   absl::StatusOr<std::vector<std::vector<int64_t>>> OutputShapes(
@@ -113,7 +119,7 @@ struct EntryPlan {
   // Cold side of the call path: what is wrong, with the input's name, axis, found and wanted.
   // OK if the inputs' count, types, ranks, static extents and binding axes are right.
   absl::Status InputError(absl::Span<const Tensor> inputs) const;
-  // A size beyond ir::kMaxDim, if there is one.
+  // A limited size beyond ir::kMaxDim, if there is one.
   absl::Status LimitError(absl::Span<const int64_t> values) const;
   // `error`, with the value of the graph that is too large at these sizes, if there is one, and the
   // largest size found for which `fits` holds.

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "ir/status_macros.h"
+#include "runtime/control_word.h"
 
 namespace lathe::rt {
 namespace {
@@ -45,8 +46,12 @@ absl::StatusOr<std::shared_ptr<FunctionState>> FunctionState::Make(
     f->fact_texts_.push_back({fact.claim.ToString(), dim::Name(fact.standing),
                               absl::StrCat(fact.source.what, where.empty() ? "" : " at ", where)});
   }
+  for (size_t s = 0; s < plan.symbols.size(); ++s) {
+    if (builder->Observes(s)) f->observed_symbols_.push_back(s);
+  }
   f->plan_ = std::move(plan);
-  f->observing_ = builder->ObservesSizes() && engine->options.background_compiles &&
+  f->observing_ = builder->ObservesSizes() && !f->observed_symbols_.empty() &&
+                  engine->options.background_compiles &&
                   options.strategy != Strategy::kFullDynamic && options.max_versions > 1;
   f->engine_ = std::move(engine);
   f->graph_ = std::move(graph);
@@ -68,19 +73,20 @@ absl::Status FunctionState::Prepare(absl::Span<const Sizes> sizes) {
   std::unique_ptr<ContextState> context = TakeContext();
   absl::Status status;
   for (const Sizes& s : sizes) {
-    if (status.ok()) status = Reserve(*context, s);
+    if (status.ok()) status = ReserveForCall(*context, s);
   }
   ReturnContext(std::move(context));
   return status;
 }
 
 absl::Status FunctionState::PrepareVersions(absl::Span<const Sizes> sizes) {
+  const ControlWordScope control_word;
   std::vector<std::vector<int64_t>> named;
   for (const Sizes& s : sizes) {
     LATHE_ASSIGN_OR_RETURN(named.emplace_back(), SymbolValues(s));
   }
-  if (published() == nullptr) {
-    std::lock_guard lock(*build_mutex_);
+  if (!proposed_.load()) {
+    const std::unique_lock lock = LockBuilds();
     if (published() == nullptr) {
       LATHE_ASSIGN_OR_RETURN(std::shared_ptr<const Version> generic, builder_->BuildGeneric());
       engine_->versions_built.fetch_add(1);
@@ -88,7 +94,7 @@ absl::Status FunctionState::PrepareVersions(absl::Span<const Sizes> sizes) {
     }
     const bool wanted = engine_->options.background_compiles &&
                         options_.strategy != Strategy::kFullDynamic && options_.max_versions > 1;
-    if (wanted && !proposed_) Post(builder_->Propose());
+    if (wanted && !proposed_.load()) Post(builder_->Propose());
     proposed_ = true;
   }
   if (named.empty()) return absl::OkStatus();
@@ -111,7 +117,7 @@ bool FunctionState::Full(const VersionTable& table) const {
 }
 
 void FunctionState::BuildInBackground(const VersionRequest& request) {
-  std::lock_guard lock(*build_mutex_);
+  const std::unique_lock lock = LockBuilds();
   const std::shared_ptr<const Published> before = published();
   if (Full(*before->table)) return;
   std::vector<std::string> guard;
@@ -136,8 +142,8 @@ void FunctionState::NoteFailure(const std::string& what, const absl::Status& why
   failures_.push_back(absl::StrCat(what, ": ", std::string(why.message())));
 }
 
-// On a thread inside a call it gives up rather than waits; each sizes are asked about once. The
-// builder itself is asked on the background thread.
+// On a thread inside a call it gives up rather than waits; sizes that differ in nothing the builder
+// looks at are asked about once. The builder itself is asked on the background thread.
 void FunctionState::Observe(absl::Span<const int64_t> symbols, bool may_wait) {
   if (!observing_.load()) return;
   std::unique_lock lock(mutex_, std::defer_lock);
@@ -146,22 +152,25 @@ void FunctionState::Observe(absl::Span<const int64_t> symbols, bool may_wait) {
   } else if (!lock.try_lock()) {
     return;
   }
+  const auto same = [&](const std::vector<int64_t>& seen) {
+    return std::all_of(observed_symbols_.begin(), observed_symbols_.end(),
+                       [&](size_t s) { return seen[s] == symbols[s]; });
+  };
+  if (std::any_of(observed_.begin(), observed_.end(), same)) return;
   std::vector<int64_t> values(symbols.begin(), symbols.end());
-  if (std::find(observed_.begin(), observed_.end(), values) == observed_.end()) {
-    const auto job = [this, values] {
-      std::vector<VersionRequest> requests;
-      {
-        std::lock_guard building(*build_mutex_);
-        requests = builder_->ProposeFor(values);
-      }
-      for (const VersionRequest& request : requests) BuildInBackground(request);
-    };
-    const bool posted = may_wait ? (engine_->background.Post(this, job), true)
-                                 : engine_->background.TryPost(this, job);
-    if (posted) observed_.push_back(std::move(values));
-    if (observed_.size() >= kObservedPerVersion * static_cast<size_t>(options_.max_versions)) {
-      observing_ = false;
+  const auto job = [this, values] {
+    std::vector<VersionRequest> requests;
+    {
+      const std::unique_lock building = LockBuilds();
+      requests = builder_->ProposeFor(values);
     }
+    for (const VersionRequest& request : requests) BuildInBackground(request);
+  };
+  const bool posted = may_wait ? (engine_->background.Post(this, job), true)
+                               : engine_->background.TryPost(this, job);
+  if (posted) observed_.push_back(std::move(values));
+  if (observed_.size() >= kObservedPerVersion * static_cast<size_t>(options_.max_versions)) {
+    observing_ = false;
   }
 }
 
@@ -223,8 +232,16 @@ std::shared_ptr<const Published> FunctionState::published() const {
   return std::shared_ptr<const Published>(publications_, current);
 }
 
+std::unique_lock<std::mutex> FunctionState::LockBuilds() const {
+  std::unique_lock lock(*build_mutex_, std::try_to_lock);
+  if (lock.owns_lock()) return lock;
+  const Background::Hurry hurry(engine_->background);
+  lock.lock();
+  return lock;
+}
+
 void FunctionState::WhileNothingBuilds(absl::FunctionRef<void()> ask) const {
-  std::lock_guard lock(*build_mutex_);
+  const std::unique_lock lock = LockBuilds();
   ask();
 }
 
@@ -283,6 +300,13 @@ absl::Status FunctionState::Reserve(ContextState& context, const Sizes& sizes) {
   LATHE_RETURN_IF_ERROR(Grow(context, 0, /*counts=*/false));
   context.arena.Touch();
   return absl::OkStatus();
+}
+
+absl::Status FunctionState::ReserveForCall(ContextState& context, const Sizes& sizes) {
+  LATHE_ASSIGN_OR_RETURN(std::vector<int64_t> symbols, SymbolValues(sizes));
+  LATHE_RETURN_IF_ERROR(ResolveSizes(context, symbols));
+  LATHE_RETURN_IF_ERROR(CheckCallMemory(context));
+  return Reserve(context, sizes);
 }
 
 int64_t FunctionState::ArenaBytes(const ContextState& context) {

@@ -33,9 +33,10 @@ class FunctionState {
       std::shared_ptr<std::mutex> build_mutex = nullptr);
   ~FunctionState();  // drops builds that wait, waits for the one under way
 
-  // Builds the generic version if there is none, and posts the others to the background thread.
-  // With sizes, also waits until their versions exist, and leaves a context in the pool of `Call`
-  // whose arena serves them all, its pages touched.
+  // Builds the generic version if there is none, and posts the others to the background thread; a
+  // second thread waits until the first has done both. With sizes, also waits until their versions
+  // exist, and leaves a context in the pool of `Call` whose arena serves them all, its pages
+  // touched; refuses sizes that need more memory than a call may use.
   absl::Status Prepare(absl::Span<const Sizes> sizes);
   // The same without the context.
   absl::Status PrepareVersions(absl::Span<const Sizes> sizes);
@@ -75,7 +76,8 @@ class FunctionState {
   };
   const std::vector<Domain>& domains() const { return domains_; }
   const std::vector<Domain>& checked_domains() const { return checked_domains_; }
-  // Runs `ask`, which may make Dims of the graph's context; waits for a build under way.
+  // Runs `ask`, which may make Dims of the graph's context; waits for a build under way, which
+  // isn't left at idle priority meanwhile.
   void WhileNothingBuilds(absl::FunctionRef<void()> ask) const;
   // What the program knows of its sizes, as text; made once, because the graph's dims may be in
   // use.
@@ -108,17 +110,21 @@ class FunctionState {
   absl::Status OverlapError(absl::Span<const Tensor> outputs, const ContextState& context) const;
   absl::Status Grow(ContextState& context, int64_t packed_bytes, bool counts) const;
   absl::Status PackInputs(absl::Span<const Tensor> inputs, ContextState& context) const;
+  absl::Status CheckCallMemory(const ContextState& context) const;  // arena and outputs
   absl::StatusOr<std::vector<Tensor>> AllocateOutputs(const ContextState& context) const;
   absl::Status NotPrepared() const;
 
   // -- versions (function_state.cc)
   absl::Status Publish(std::vector<std::shared_ptr<const Version>> versions);  // build_mutex_ held
   void MakeCurrent(std::unique_ptr<Published> next);                           // mutex_ held
+  std::unique_lock<std::mutex> LockBuilds() const;                             // of build_mutex_
   void Post(std::vector<VersionRequest> requests);
   void BuildInBackground(const VersionRequest& request);
   void Observe(absl::Span<const int64_t> symbols, bool may_wait);
   void NoteFailure(const std::string& what, const absl::Status& why);
   bool Full(const VersionTable& table) const;
+  // As Reserve, for the pool of `Call`, which makes the outputs as well.
+  absl::Status ReserveForCall(ContextState& context, const Sizes& sizes);
   std::unique_ptr<ContextState> TakeContext();
   void ReturnContext(std::unique_ptr<ContextState> context);
 
@@ -127,13 +133,13 @@ class FunctionState {
   EntryPlan plan_;
   std::vector<uint32_t> input_headers_;  // HeaderOf each input
   std::vector<Domain> domains_, checked_domains_;
+  std::vector<size_t> observed_symbols_;  // those that the builder looks at when it proposes
   std::vector<FactText> fact_texts_;
   CompileOptions options_;
 
   // One build at a time; guards up to the next blank line, as each below.
   std::shared_ptr<std::mutex> build_mutex_;
   std::unique_ptr<VersionBuilder> builder_;
-  bool proposed_ = false;
 
   mutable std::mutex mutex_;
   std::string pinned_;
@@ -148,6 +154,7 @@ class FunctionState {
   std::atomic<const Published*> current_{nullptr};  // the last of publications_, or null
   std::atomic<uint64_t> generation_{0};
   std::atomic<bool> observing_{false};  // the builder wants to see sizes, and may get more
+  std::atomic<bool> proposed_{false};   // the generic version is there and the others are posted
 };
 
 }  // namespace lathe::rt

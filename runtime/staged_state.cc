@@ -52,7 +52,12 @@ absl::StatusOr<KnownSizes> StagedState::Known(const Sizes& sizes) const {
   const EntryPlan& plan = parts_.entry->plan();
   std::vector<std::optional<int64_t>> given(values.size());
   for (size_t s = 0; s < values.size(); ++s)
-    if (!plan.unused[s] || sizes.contains(plan.symbol_names[s])) given[s] = values[s];
+    if (!plan.unused[s]) given[s] = values[s];
+  // Stages may need what the entry doesn't.
+  for (const auto& [name, size] : sizes) {
+    const auto it = std::find(plan.symbol_names.begin(), plan.symbol_names.end(), name);
+    given[static_cast<size_t>(it - plan.symbol_names.begin())] = size;
+  }
   KnownSizes known;
   parts_.entry->WhileNothingBuilds(
       [&] { known = bounds_.Of(std::move(given), engine_->pool.threads()); });

@@ -66,6 +66,8 @@ class VersionBuilder {
   virtual std::vector<VersionRequest> ProposeFor(absl::Span<const int64_t> /*symbols*/) {
     return {};
   }
+  // Whether ProposeFor looks at the symbol: sizes that differ in others alone give the same.
+  virtual bool Observes(size_t /*symbol*/) const { return true; }
 };
 
 // Immutable; a new one replaces it when a version is added.

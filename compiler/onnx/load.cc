@@ -7,10 +7,12 @@
 #include "ir/staged.h"
 #include "ir/status_macros.h"
 #include "lathe/onnx.h"
+#include "runtime/control_word.h"
 
 namespace lathe {
 
 absl::StatusOr<OnnxModel> onnx::ImportModel(const ModelDef& model, const OnnxOptions& options) {
+  const rt::ControlWordScope control_word;  // what is constant is computed
   std::set<std::string> fixed;
   size_t most_attempts = model.graph.inputs.size() + 1;
   for (const auto& [name, items] : options.sequence_contents) most_attempts += items.size();

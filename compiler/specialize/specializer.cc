@@ -164,8 +164,8 @@ bool Specializer::ObservesSizes() const {
          options_.strategy == Strategy::kBatchDynamic || options_.strategy == Strategy::kSeqDynamic;
 }
 
-std::vector<rt::VersionRequest> Specializer::ProposeFor(absl::Span<const int64_t> symbols) {
-  const std::vector<dim::SymbolId> order = ShownSymbols(*graph_);
+std::vector<dim::SymbolId> Specializer::FixedSymbols() const {
+  std::vector<dim::SymbolId> order = ShownSymbols(*graph_);
   size_t open = order.size();  // which one stays open; none by default
   if (options_.strategy == Strategy::kBatchDynamic) open = 0;
   if (options_.strategy == Strategy::kSeqDynamic) {
@@ -173,12 +173,23 @@ std::vector<rt::VersionRequest> Specializer::ProposeFor(absl::Span<const int64_t
     for (size_t i = 0; i < order.size(); ++i)
       if (graph_->dims()->SymbolName(order[i]) == options_.open_symbol) open = i;
   }
+  if (open < order.size()) order.erase(order.begin() + static_cast<std::ptrdiff_t>(open));
+  return order;
+}
+
+bool Specializer::Observes(size_t symbol) const {
+  const std::vector<dim::SymbolId> fixed = FixedSymbols();
+  return std::find(fixed.begin(), fixed.end(), symbol) != fixed.end();
+}
+
+std::vector<rt::VersionRequest> Specializer::ProposeFor(absl::Span<const int64_t> symbols) {
+  const std::vector<dim::SymbolId> fixed = FixedSymbols();
   rt::VersionRequest request;
-  for (size_t i = 0; i < order.size(); ++i)
-    if (i != open)
-      request.guard.push_back(Eq(graph_->dims()->SymbolDim(order[i]), symbols[order[i]]));
+  for (dim::SymbolId s : fixed)
+    request.guard.push_back(Eq(graph_->dims()->SymbolDim(s), symbols[s]));
   if (request.guard.empty()) return {};
-  request.why = open < order.size() ? "the other sizes as seen" : "exact sizes as seen";
+  const bool some_open = fixed.size() < ShownSymbols(*graph_).size();
+  request.why = some_open ? "the other sizes as seen" : "exact sizes as seen";
   request.order = next_order_++;
   return {request};
 }

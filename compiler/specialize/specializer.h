@@ -51,6 +51,7 @@ class Specializer : public rt::VersionBuilder {
   std::vector<rt::VersionRequest> Propose() override;
   bool ObservesSizes() const override;
   std::vector<rt::VersionRequest> ProposeFor(absl::Span<const int64_t> symbols) override;
+  bool Observes(size_t symbol) const override;
   absl::StatusOr<std::shared_ptr<const rt::Version>> Build(
       const rt::VersionRequest& request) override;
 
@@ -59,6 +60,8 @@ class Specializer : public rt::VersionBuilder {
   absl::StatusOr<LoweredKernel> Lower(const dim::FactSet& facts, const Group& group);
 
  private:
+  // Those that the guards of ProposeFor fix, in order.
+  std::vector<dim::SymbolId> FixedSymbols() const;
   absl::StatusOr<std::shared_ptr<const rt::Version>> BuildWith(const rt::VersionRequest& request,
                                                                std::string name);
 

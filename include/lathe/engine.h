@@ -97,7 +97,8 @@ class Context {
   std::unique_ptr<rt::ContextState> state_;
 };
 
-// A compiled program. Thread-safe; copies share everything.
+// A compiled program. Thread-safe; copies share everything. One that was moved from answers
+// FailedPrecondition, or nothing.
 class Function {
  public:
   // Allocates outputs from the engine's allocator.

@@ -78,6 +78,27 @@ constexpr DType DTypeOf<BFloat16>() {
 class Tensor {
  public:
   Tensor() = default;  // dtype f32, rank 1, 0 elements
+  Tensor(const Tensor&) = default;
+  Tensor& operator=(const Tensor&) = default;
+  // One that was moved from is invalid: `ok() == false`, no memory.
+  Tensor(Tensor&& other) noexcept
+      : owner_(std::move(other.owner_)),
+        data_(std::exchange(other.data_, nullptr)),
+        dtype_(other.dtype_),
+        ok_(std::exchange(other.ok_, false)),
+        shape_(std::move(other.shape_)),
+        strides_(std::move(other.strides_)) {}
+  Tensor& operator=(Tensor&& other) noexcept {
+    if (this == &other) return *this;
+    owner_ = std::move(other.owner_);
+    data_ = std::exchange(other.data_, nullptr);
+    dtype_ = other.dtype_;
+    ok_ = std::exchange(other.ok_, false);
+    shape_ = std::exchange(other.shape_, {});
+    strides_ = std::exchange(other.strides_, {});
+    return *this;
+  }
+  ~Tensor() = default;
   // Owned, 64-byte aligned, zero-filled. Extents must be >= 0 and their product in bytes fit int64
   // and memory; otherwise the result has `ok() == false`. `Make` says why.
   Tensor(DType dtype, std::vector<int64_t> shape);
@@ -118,7 +139,7 @@ class Tensor {
   int rank() const { return static_cast<int>(shape_.size()); }
   const std::vector<int64_t>& shape() const { return shape_; }
   const std::vector<int64_t>& strides() const { return strides_; }  // in elements
-  int64_t num_elements() const;
+  int64_t num_elements() const;                                     // 0 of an invalid one
   int64_t num_bytes() const { return num_elements() * SizeOf(dtype_); }
   bool is_contiguous() const;
 
@@ -128,9 +149,10 @@ class Tensor {
     return static_cast<T*>(data_);
   }
 
-  // Contiguous copy (or itself, sharing the buffer, if contiguous already).
+  // Contiguous copy (or itself, sharing the buffer, if contiguous already or a view of null).
   Tensor Contiguous() const;
-  Tensor Clone() const;          // always a fresh contiguous buffer
+  // Always a fresh contiguous buffer; invalid if this is, or is a view of null with elements.
+  Tensor Clone() const;
   std::string ToString() const;  // "f32[2, 3]{1, 2, 3, ...}"
 
  private:

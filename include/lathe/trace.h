@@ -33,7 +33,8 @@ struct Staged;
 class TraceState;
 
 // A traced, parsed or imported program, ready to compile. Move-only owner of its graph, or of an
-// imported one's stages if later sizes or steps depend on data.
+// imported one's stages if later sizes or steps depend on data. Once moved from or released it has
+// neither: `compile` refuses it, and its text is empty.
 class Program {
  public:
   explicit Program(std::unique_ptr<ir::Graph> graph);

@@ -106,6 +106,26 @@ TEST(EntryPlan, SizesByNameAreCompletedAndChecked) {
   EXPECT_THAT(f.SymbolValues({{"n", -2}, {"m", 2}}).status().ToString(), HasSubstr("n = -2"));
 }
 
+TEST(EntryPlan, GivenSizesChangeNothingThatEveryCallHasAlike) {
+  Made made = MakeFunction(GraphOf({{"x", {"n", "4"}}}, "u >= 3, k <= 0"), {});
+  const FunctionState& f = *made.function.state();
+  // Nothing uses u; of k the facts leave 0.
+  EXPECT_THAT(*f.SymbolValues({{"n", 2}, {"u", int64_t{1} << 50}}), ElementsAre(2, 3, 0));
+  EXPECT_THAT(*f.SymbolValues({{"n", 2}, {"k", 0}}), ElementsAre(2, 3, 0));
+  EXPECT_THAT(f.SymbolValues({{"n", 2}, {"k", -5}}).status().ToString(),
+              HasSubstr("k = -5, wanted 0, the only value that the facts leave"));
+}
+
+TEST(EntryPlan, TheLimitOfASizeIsForSizesThatACallHas) {
+  constexpr int64_t kHuge = int64_t{1} << 41;
+  for (const std::string fact : {"u >= 2199023255552", "u == 2199023255552"}) {
+    EXPECT_THAT(*Bound({{"x", {"n", "4"}}}, fact, {{2, 4}}), ElementsAre(2, kHuge)) << fact;
+  }
+  // Derived from n, so a call can change it.
+  EXPECT_EQ(Bound({{"x", {"n", "4"}}}, "u == n + 2199023255552", {{2, 4}}).status().code(),
+            absl::StatusCode::kOutOfRange);
+}
+
 TEST(EntryPlan, OutputShapesNeedNoCode) {
   Made made = MakeFunction(GraphOf({{"x", {"n", "2*n"}}}), {});
   EXPECT_THAT(*made.function.output_shapes({{"n", 3}}), ElementsAre(ElementsAre(3, 6)));

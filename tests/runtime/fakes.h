@@ -150,7 +150,7 @@ inline std::shared_ptr<const Version> MakeVersion(const ir::Graph& graph, const 
   return version;
 }
 
-// Builds the chains given; `on_build` runs in each background build.
+// Builds the chains given; `on_build` runs in each background build, `on_propose` in Propose.
 class FakeBuilder : public VersionBuilder {
  public:
   FakeBuilder(std::shared_ptr<const ir::Graph> graph, Chain generic, std::vector<Chain> others = {})
@@ -161,6 +161,7 @@ class FakeBuilder : public VersionBuilder {
     return MakeVersion(*graph_, generic_);
   }
   std::vector<VersionRequest> Propose() override {
+    if (on_propose) on_propose();
     std::vector<VersionRequest> requests;
     for (const Chain& c : others_) requests.push_back(Request(c));
     return requests;
@@ -175,12 +176,16 @@ class FakeBuilder : public VersionBuilder {
   }
   bool ObservesSizes() const override { return observe != nullptr; }
   std::vector<VersionRequest> ProposeFor(absl::Span<const int64_t> symbols) override {
+    ++asked;
     others_.push_back(observe(symbols));
     return {Request(others_.back())};
   }
 
-  std::atomic<int> builds{0};
-  std::function<void()> on_build;
+  bool Observes(size_t symbol) const override { return symbol != open_symbol; }
+
+  std::atomic<int> builds{0}, asked{0};
+  std::function<void()> on_build, on_propose;
+  size_t open_symbol = SIZE_MAX;  // which `observe` doesn't look at
   std::function<Chain(absl::Span<const int64_t>)> observe;
 
  private:

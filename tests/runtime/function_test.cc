@@ -1,11 +1,15 @@
 // Versions over time: prepare, background builds, swaps, pins, lifetimes; and what people ask.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sched.h>
 
+#include <atomic>
+#include <chrono>
 #include <random>
 #include <thread>
 
 #include "tests/runtime/fakes.h"
+#include "tests/runtime/no_more_threads.h"
 
 namespace lathe::rt::fake {
 namespace {
@@ -142,6 +146,84 @@ TEST(Prepare, ExactSizesAreBuiltOnceSeen) {
   EXPECT_EQ(made.function.versions().size(), 3u) << "generic, 7 and 3";
   EXPECT_TRUE(IsSum((*made.function.call({Rows(7)}))[0], Rows(7), 10));
   EXPECT_TRUE(IsSum((*made.function.call({Rows(9)}))[0], Rows(9), 1));
+}
+
+// A size of the open symbol gives nothing new, however many are seen.
+TEST(Prepare, SizesThatDifferInAnOpenSymbolAreOneObservation) {
+  CompileOptions compile;
+  compile.strategy = Strategy::kBatchDynamic;
+  compile.max_versions = 3;
+  auto order = std::make_shared<int>(0);
+  const Made made =
+      MakeFunction(GraphOf({{"x", {"n", "m"}}}), {}, {}, OneThread(), compile, [&](FakeBuilder& b) {
+        b.open_symbol = 0;
+        b.observe = [order](absl::Span<const int64_t> symbols) {
+          return Guarded("m == " + std::to_string(symbols[1]), ++*order, {AddTen});
+        };
+      });
+  ASSERT_TRUE(made.function.prepare().ok());
+  made.function.wait_for_versions();
+  made.engine->background.Hold(true);
+  for (int64_t n = 1; n < 24; ++n) ASSERT_TRUE(made.function.call({Rows(n, 16)}).ok());
+  made.engine->background.Hold(false);
+  ASSERT_TRUE(made.function.prepare({Sizes{{"n", 30}, {"m", 16}}, Sizes{{"n", 1}, {"m", 9}}}).ok());
+  EXPECT_EQ(made.builder->asked, 2);
+  EXPECT_EQ(made.builder->builds, 3) << "generic, m == 16 and m == 9";
+  EXPECT_EQ(made.function.versions().size(), 3u);
+}
+
+TEST(Prepare, ASecondThreadWaitsForTheFirstOnesProposals) {
+  const Made made = MakeFunction(OneInput(), {}, {Guarded("n <= 8", 1)});
+  std::atomic<bool> proposing{false};
+  made.builder->on_propose = [&] {
+    proposing = true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  };
+  std::thread first([&] { EXPECT_TRUE(made.function.prepare().ok()); });
+  while (!proposing) std::this_thread::yield();
+  EXPECT_TRUE(made.function.prepare({Sizes{{"n", 4}}}).ok());
+  EXPECT_EQ(made.function.versions().size(), 2u);
+  first.join();
+}
+
+TEST(Prepare, WithoutABackgroundThreadWhoeverWaitsBuilds) {
+  const Made made = MakeFunction(OneInput(), {}, {Guarded("n <= 8", 2), Guarded("n >= 100", 1)});
+  const NoMoreThreads none;
+  ASSERT_TRUE(made.function.prepare().ok());
+  EXPECT_TRUE(made.function.call({Rows(3)}).ok());
+  EXPECT_EQ(made.function.versions().size(), 1u);
+  made.function.wait_for_versions();
+  EXPECT_EQ(made.function.versions().size(), 3u);
+}
+
+TEST(Prepare, RefusesWhatACallWouldForItsOutputs) {
+  EngineOptions options = OneThread();
+  options.max_arena_bytes = 48 * 100;  // arena 2 * 16n + outputs 16n
+  const Made made = MakeFunction(OneInput(), {.kernels = {AddOne, AddOne, AddOne}}, {}, options);
+  EXPECT_TRUE(made.function.prepare({Sizes{{"n", 100}}}).ok());
+  EXPECT_TRUE(made.function.call({Rows(100)}).ok());
+  const absl::Status prepared = made.function.prepare({Sizes{{"n", 104}}});
+  EXPECT_EQ(prepared, made.function.call({Rows(104)}).status());
+  EXPECT_EQ(prepared.code(), absl::StatusCode::kResourceExhausted);
+  Context context;
+  EXPECT_TRUE(made.function.reserve(context, {{"n", 104}}).ok()) << "call_into makes no outputs";
+}
+
+TEST(Threads, AQuestionLiftsTheBuildThatItWaitsFor) {
+  const Made made = MakeFunction(OneInput(), {}, {Guarded("n <= 8", 1)});
+  std::atomic<bool> started{false}, lifted{false};
+  made.builder->on_build = [&] {
+    started = true;
+    for (int i = 0; i < 5000 && !lifted; ++i) {
+      lifted = sched_getscheduler(0) != SCHED_IDLE;
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+  };
+  ASSERT_TRUE(made.function.prepare().ok());
+  while (!started) std::this_thread::yield();
+  EXPECT_TRUE(made.function.could_exceed(100).ok());
+  EXPECT_TRUE(lifted);
+  made.function.wait_for_versions();
 }
 
 TEST(Versions, PinnedOnesServeWhereTheyMay) {

@@ -5,11 +5,14 @@
 #include <atomic>
 #include <chrono>
 #include <future>
+#include <system_error>
 #include <thread>
 #include <vector>
 
 #include "runtime/background.h"
+#include "runtime/control_word.h"
 #include "runtime/thread_pool.h"
+#include "tests/runtime/no_more_threads.h"
 
 namespace lathe::rt {
 namespace {
@@ -169,6 +172,87 @@ TEST(Background, StopWaitsForTheRunningJob) {
   background.Wait(&done);
   EXPECT_TRUE(done);
 }
+
+// True once the thread, at work in a job, isn't idle; false after seconds.
+bool BecomesUrgent() {
+  for (int i = 0; i < 5000; ++i) {
+    if (sched_getscheduler(0) != SCHED_IDLE) return true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  return false;
+}
+
+TEST(Background, WhoeverWaitsForAJobLiftsItsThread) {
+  for (const bool stop : {true, false}) {
+    std::promise<void> started;
+    std::promise<bool> lifted;
+    std::promise<int> policy;
+    Background background;
+    background.Post(&background, [&] {
+      started.set_value();
+      lifted.set_value(BecomesUrgent());
+    });
+    started.get_future().wait();
+    if (stop) {
+      background.Stop();
+      EXPECT_TRUE(lifted.get_future().get());
+      continue;
+    }
+    {
+      const Background::Hurry hurry(background);
+      EXPECT_TRUE(lifted.get_future().get());
+    }
+    background.Wait(&background);
+    background.Post(&background, [&] { policy.set_value(sched_getscheduler(0)); });
+    EXPECT_EQ(policy.get_future().get(), SCHED_IDLE);
+  }
+}
+
+TEST(Background, WithoutAThreadJobsStayForWhoeverWaits) {
+  const int owner = 0, other = 0;
+  int ran = 0;
+  std::promise<void> later, next;
+  Background background;
+  {
+    const NoMoreThreads none;
+    EXPECT_THROW(std::thread([] {}), std::system_error);
+    background.Post(&owner, [&] { ++ran; });
+    EXPECT_TRUE(background.TryPost(&owner, [&] { ++ran; }));
+    EXPECT_EQ(ran, 0);
+    background.Wait(&owner);
+    EXPECT_EQ(ran, 2);
+    background.Post(&other, [&] { later.set_value(); });
+    background.Post(&owner, [&] { ++ran; });
+    background.Cancel(&owner);
+  }
+  background.Post(&owner, [&] { next.set_value(); });  // finds a thread for both
+  later.get_future().wait();
+  next.get_future().wait();
+  EXPECT_EQ(ran, 2);
+}
+
+#if defined(__SSE__)
+TEST(Background, JobsHaveTheControlWordOfACallOnEveryThread) {
+  const unsigned before = _mm_getcsr();
+  _mm_setcsr(0x9fc0);  // flush to zero
+  std::atomic<unsigned> on_thread{0}, waiting{0};
+  std::promise<void> done;
+  Background background;
+  background.Post(&on_thread, [&] {
+    on_thread = _mm_getcsr() & ~0x3fu;
+    done.set_value();
+  });
+  done.get_future().wait();
+  const NoMoreThreads none;
+  Background without;
+  without.Post(&waiting, [&] { waiting = _mm_getcsr() & ~0x3fu; });
+  without.Wait(&waiting);
+  EXPECT_EQ(_mm_getcsr() & ~0x3fu, 0x9fc0u);
+  _mm_setcsr(before);
+  EXPECT_EQ(on_thread, 0x1f80u);
+  EXPECT_EQ(waiting, 0x1f80u);
+}
+#endif
 
 }  // namespace
 }  // namespace lathe::rt
