@@ -58,8 +58,7 @@ absl::StatusOr<rt::Constant> WeightStore::Panels(const Tensor& weights, Packing 
   constant.bytes = bytes;
   constant.label = absl::StrCat("packed ", rank == 3 ? absl::StrCat(matrices, "x") : "", k, "x", n);
   std::lock_guard lock(mutex_);
-  std::weak_ptr<const void>& slot = packed_[key];
-  constant.data = slot.lock();
+  if (const auto it = packed_.find(key); it != packed_.end()) constant.data = it->second.lock();
   if (constant.data != nullptr) return constant;
   void* block =
       ::operator new(static_cast<size_t>(bytes), std::align_val_t(kAlignment), std::nothrow);
@@ -76,7 +75,8 @@ absl::StatusOr<rt::Constant> WeightStore::Panels(const Tensor& weights, Packing 
            static_cast<float*>(block) + i * elements);
     }
   }
-  slot = data;
+  std::erase_if(packed_, [](const auto& entry) { return entry.second.expired(); });
+  packed_[key] = data;
   constant.data = data;
   return constant;
 }

@@ -3,6 +3,7 @@
 // all versions and programs.
 //
 // Cache key: hash of the content + shape + packing + panel width.
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -21,9 +22,14 @@ class WeightStore {
   // The packed form of a [K, N] matrix, f32 for kPanels and i8 for kBytePanels, or of matrices
   // [G, K, N], one behind the other; kept alive by whoever holds it.
   absl::StatusOr<rt::Constant> Panels(const Tensor& weights, Packing packing, int64_t panel_width);
+  // Entries held, also those of weights that went since the last one was packed.
+  size_t size() const {
+    std::lock_guard lock(mutex_);
+    return packed_.size();
+  }
 
  private:
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::map<std::string, std::weak_ptr<const void>> packed_;
 };
 
