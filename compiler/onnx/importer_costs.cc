@@ -8,7 +8,8 @@ namespace lathe::onnx {
 namespace {
 
 constexpr int64_t kPartsPerNode = 16;  // so many of max_nodes
-constexpr double kBytesPerPart = 64;   // of a name: about as long to hash as a part takes anyway
+constexpr double kPartsPerInitializer = 4;
+constexpr double kBytesPerPart = 64;  // of a name: about as long to hash as a part takes anyway
 constexpr int64_t kMostItemsCopied = int64_t{1} << 22;
 
 double PartsOf(const std::string& name) { return static_cast<double>(name.size()) / kBytesPerPart; }
@@ -85,8 +86,9 @@ absl::Status Importer::ChargeNode(const NodeDef& node) {
 
 absl::Status Importer::ChargeGraph(const GraphDef& graph) {
   double parts = PartsOf(graph.inputs) + PartsOf(graph.outputs);
-  for (const TensorData& t : graph.initializers) parts += 1 + PartsOf(t.name);
-  for (const auto& [name, sparse] : graph.sparse_initializers) parts += 1 + PartsOf(name);
+  for (const TensorData& t : graph.initializers) parts += kPartsPerInitializer + PartsOf(t.name);
+  for (const auto& [name, sparse] : graph.sparse_initializers)
+    parts += kPartsPerInitializer + PartsOf(name);
   return ChargeParts(parts);
 }
 

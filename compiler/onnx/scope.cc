@@ -476,6 +476,28 @@ absl::StatusOr<std::vector<Val>> Scope::AppendStage(ir::Stage stage, const std::
   return results;
 }
 
+bool Scope::Shows(int stage, dim::SymbolId symbol) {
+  const ir::Graph& graph = *stages_[static_cast<size_t>(stage)].graph;
+  Shown& shown = shown_[stage];
+  for (; shown.num_inputs < graph.inputs.size(); ++shown.num_inputs) {
+    for (Dim d : graph.type(graph.inputs[shown.num_inputs]).shape) {
+      dim::SymbolId s = 0;
+      if (dim::IsSymbol(d, &s)) shown.symbols.insert(s);
+      if (stage > 0) continue;
+      for (dim::SymbolId of : dim::FreeSymbols(d)) shown.symbols.insert(of);
+    }
+  }
+  if (shown.symbols.contains(symbol)) return true;
+  // Elements get their names when they are first asked for as sizes.
+  const Dim size = dims_->SymbolDim(symbol);
+  for (ValueId v : graph.inputs) {
+    const std::optional<Shape>& elements = graph.node(v).attrs.elements;
+    if (elements && std::find(elements->begin(), elements->end(), size) != elements->end())
+      return true;
+  }
+  return false;
+}
+
 absl::StatusOr<SlotId> Scope::SlotOfSize(dim::SymbolId symbol, int before_stage) {
   const auto known = size_slots_.find(symbol);
   if (known != size_slots_.end() &&
@@ -485,15 +507,7 @@ absl::StatusOr<SlotId> Scope::SlotOfSize(dim::SymbolId symbol, int before_stage)
   const Dim size = dims_->SymbolDim(symbol);
   for (int t = 0; t < before_stage; ++t) {
     ir::Stage& stage = stages_[static_cast<size_t>(t)];
-    if (stage.graph == nullptr) continue;
-    bool bound = false;
-    for (ValueId v : stage.graph->inputs) {
-      const ir::Node& n = stage.graph->node(v);
-      for (Dim d : n.type.shape) bound |= d == size || (t == 0 && dim::DependsOn(d, symbol));
-      if (n.attrs.elements)
-        for (Dim d : *n.attrs.elements) bound |= d == size;
-    }
-    if (!bound) continue;
+    if (stage.graph == nullptr || !Shows(t, symbol)) continue;
     LATHE_RETURN_IF_ERROR(ChargeNodes(2));
     ir::Builder& builder = *builders_[static_cast<size_t>(t)];
     ir::Attrs attrs;

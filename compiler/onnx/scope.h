@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "ir/builder.h"
@@ -135,6 +136,8 @@ class Scope {
   // Gives every graph the symbols that it uses and its inputs don't show.
   absl::Status BindSymbols();
   absl::StatusOr<ir::SlotId> SlotOfSize(dim::SymbolId symbol, int before_stage);
+  // Whether an input of the stage's graph tells the size.
+  bool Shows(int stage, dim::SymbolId symbol);
 
   Scope* parent_ = nullptr;
   int parent_stage_ = 0;  // of the parent, when this body began
@@ -156,6 +159,12 @@ class Scope {
   std::map<std::pair<int, std::pair<const void*, ir::ValueId>>, ir::ValueId> constants_;
   std::vector<std::shared_ptr<const Tensor>> kept_;  // whose addresses are keys of constants_
   absl::flat_hash_map<dim::SymbolId, ir::SlotId> size_slots_;
+  // Symbols in the shapes of a stage's first inputs; in expressions only of the first stage.
+  struct Shown {
+    size_t num_inputs = 0;
+    absl::flat_hash_set<dim::SymbolId> symbols;
+  };
+  std::map<int, Shown> shown_;
   absl::flat_hash_map<std::pair<int, ir::ValueId>, Tensor> remembered_;
   std::shared_ptr<ir::Staged> staged_;
 };

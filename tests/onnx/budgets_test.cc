@@ -260,6 +260,23 @@ TEST(OnnxBudgets, ABranchThatReadsManyValuesFromOutside) {
   EXPECT_EQ(ErrorSoon(ModelMessage(g)), "no error");
 }
 
+TEST(OnnxBudgets, ALaterStageThatReadsManySizes) {
+  constexpr int kCount = 10'000;
+  GraphWriter g;
+  Names sizes;
+  g.Input("q", kInt64, {"n"});
+  g.Node("NonZero", {"q"}, {"found"});
+  g.Output("found");
+  for (int i = 0; i < kCount; ++i) {
+    g.Input(Numbered("x", i), kFloat, {DeclaredDim(Numbered("d", i).c_str())});
+    sizes.push_back(Numbered("s", i));
+    g.Node("Shape", {Numbered("x", i)}, {sizes.back()});
+  }
+  g.Node("Sum", sizes, {"t"});
+  g.Output("t");
+  EXPECT_EQ(ErrorSoon(ModelMessage(g)), "no error");
+}
+
 // -- what calls and steps cost
 
 TEST(OnnxBudgets, InputsOfFunctionsCountAtEachCall) {
