@@ -143,7 +143,7 @@ class Builder {
 
 // The shape that numpy broadcasting gives, and the claims that it needs: equal -> itself; 1 -> the
 // other; one >= 2 or a constant -> that one, the other being 1 or equal; otherwise
-// max(n, m) * min(1, n, m) with (n - m) * (n - 1) * (m - 1) == 0 required.
+// max(n, m) * min(1, n, m) with EqualOrOne(n, m) required.
 absl::StatusOr<Shape> BroadcastShapes(InferContext& c, absl::Span<const Shape> shapes);
 
 }  // namespace lathe::ir

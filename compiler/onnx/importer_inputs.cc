@@ -133,6 +133,9 @@ absl::Status Importer::CheckOptions() const {
     if (axis < 0 || (r && axis >= *r))
       faults.push_back(absl::StrCat("open '", input, "':", axis, " is no axis of an input"));
   }
+  for (const auto& [name, tensor] : contents_)
+    if (!tensor.ok() || (tensor.raw() == nullptr && tensor.num_elements() > 0))
+      faults.push_back(absl::StrCat("contents '", name, "' have no memory"));
   for (const auto& [name, tensor] : options_.contents)
     if (!inputs.contains(name)) faults.push_back(absl::StrCat("contents '", name, "' is no input"));
   for (const auto& [name, items] : options_.sequence_contents) {

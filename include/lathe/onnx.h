@@ -51,7 +51,8 @@ struct OnnxOptions {
   // Of the model, with calls of functions and unrolled steps written out; of the program's graphs
   // together; and a sixteenth of the names and attributes that are gone through for them.
   int64_t max_nodes = 1'000'000;
-  int64_t max_folded_bytes = int64_t{64} << 20;  // of one constant computed while loading
+  // Of one constant computed while loading, or of a table that one node's attributes ask for.
+  int64_t max_folded_bytes = int64_t{64} << 20;
   // Factors behind products go into their weights, as batch normalisation does into a convolution:
   // what overflows before such a factor may not any more (docs/numerics.md).
   bool fast_math = true;

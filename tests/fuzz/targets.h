@@ -3,7 +3,7 @@
 // the passes, and text. corpus_test.cc runs them over the corpora (corpus/<name>/) and over changed
 // copies of these, with any compiler; with clang each is also a libFuzzer program:
 //   scripts/build fuzz
-//   build/fuzz/tests/fuzz/fuzz_model -max_total_time=600 tests/fuzz/corpus/model
+//   build/fuzz/tests/fuzz/libfuzzer/fuzz_model -max_total_time=600 tests/fuzz/corpus/model
 // What a run finds joins the corpus. A file "ok_..." there must read, a file "bad_..." must not.
 #include "absl/types/span.h"
 

@@ -92,5 +92,11 @@ TEST(OnnxOptions, LimitsMayBeLowered) {
   EXPECT_THAT(error({.file_bytes = 100}), StartsWith("RESOURCE_EXHAUSTED: "));
 }
 
+TEST(OnnxOptions, ContentsHaveMemory) {
+  OnnxOptions options;
+  options.contents["x"] = Tensor::View(nullptr, f32, {2});
+  EXPECT_THAT(LoadError(Scaled(), options), HasSubstr("contents 'x' have no memory"));
+}
+
 }  // namespace
 }  // namespace lathe::onnx
