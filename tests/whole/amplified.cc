@@ -17,6 +17,8 @@ namespace {
 
 using ir::ValueId;
 
+constexpr uint64_t kEachApart = 5;  // the first pattern in which elements move apart
+
 bool IsInexact(const ir::Node& n) {
   if (!IsFloat(n.type.dtype) || n.op == ir::Op::k_cast) return false;
   return n.op == ir::Op::k_random || ir::Info(n.op).bound != "exact";
@@ -24,7 +26,8 @@ bool IsInexact(const ir::Node& n) {
 
 class Nudger {
  public:
-  Nudger(const ir::Graph& graph, uint64_t pattern) : graph_(graph), pattern_(pattern) {}
+  Nudger(const ir::Graph& graph, uint64_t pattern)
+      : graph_(graph), each_(pattern >= kEachApart), pattern_(pattern) {}
 
   ir::Graph Run() {
     nudged_.body.nodes = NudgeAll(graph_.body);
@@ -96,9 +99,24 @@ class Nudger {
           append({.op = ir::Op::k_abs, .operands = {values}, .type = graph_.type(values)});
       of = append(std::move(sizes));
     }
-    ir::Node wide{.op = ir::Op::k_broadcast, .operands = {scale}, .type = n.type};
-    wide.attrs.shape = n.type.shape;
-    const ValueId factor = append(std::move(wide));
+    const auto wide = [&](ValueId scalar) {
+      ir::Node node{.op = ir::Op::k_broadcast, .operands = {scalar}, .type = n.type};
+      node.attrs.shape = n.type.shape;
+      return append(std::move(node));
+    };
+    ValueId factor = wide(scale);
+    if (each_ && (t == f32 || t == f64)) {  // what is equal but for rounding moves apart
+      ir::Node random{.op = ir::Op::k_random, .type = n.type};
+      random.attrs.shape = n.type.shape;
+      random.attrs.dtype = t;
+      random.attrs.distribution = "uniform";
+      random.attrs.seed = static_cast<int64_t>(pattern_ >> 1);
+      const ValueId up = append({.op = ir::Op::k_lt,
+                                 .operands = {append(std::move(random)), wide(constant(0.5))},
+                                 .type = {bool_, n.type.shape}});
+      const ValueId down = append({.op = ir::Op::k_neg, .operands = {factor}, .type = n.type});
+      factor = append({.op = ir::Op::k_select, .operands = {up, factor, down}, .type = n.type});
+    }
     const ValueId move = append({.op = ir::Op::k_mul, .operands = {of, factor}, .type = n.type});
     const ValueId sum = append({.op = ir::Op::k_add, .operands = {v, move}, .type = n.type});
     moves_.push_back({v, of, move, sum});
@@ -110,6 +128,7 @@ class Nudger {
 
   const ir::Graph& graph_;
   ir::Graph nudged_ = graph_.Clone();
+  const bool each_;
   uint64_t pattern_;
   std::vector<Move> moves_;
 };
@@ -137,7 +156,7 @@ absl::Status CheckAmplified(const Function& function, const ir::Graph& graph,
   if (!wanted.ok() || !found.ok())
     return CheckCall(function, graph, inputs, /*exact=*/false, with_evaluator);
   std::vector<std::vector<Tensor>> moved;
-  for (uint64_t pattern : {1, 2, 3, 4}) {
+  for (uint64_t pattern : {1, 2, 3, 4, 5}) {
     absl::StatusOr<std::vector<Tensor>> run = ir::Interpret(Nudged(graph, pattern), inputs);
     // A move may turn an index that is computed into one that is refused.
     if (run.ok()) moved.push_back(*std::move(run));

@@ -8,7 +8,8 @@
 
 namespace lathe::whole {
 
-// The program with each inexact float result 4 ULP away, up or down by the bits of `pattern`.
+// The program with each inexact float result 4 ULP away, up or down by the bits of `pattern`: all
+// elements of a result the same way, from pattern 5 on each its own.
 ir::Graph Nudged(const ir::Graph& graph, uint64_t pattern);
 
 // CheckCall, with 8 times the widest move of a few nudged runs as the bound of each element. What

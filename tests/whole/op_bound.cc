@@ -89,7 +89,9 @@ absl::Status WithinBound(const Tensor& found, const Tensor& wanted, const Tensor
   const double eps = t == f64 ? 0x1p-52 : 0x1p-23;
   const double unit = t == f16 ? 0x1p-10 : t == bf16 ? 0x1p-7 : 0;
   const double edge = t == f16 ? 6e4 : 1e30;
-  double most = 0;
+  // What is smaller than the least normal number has its errors: on the way there, too.
+  const double least = t == f64 ? std::numeric_limits<double>::min() : 0x1p-126;
+  double most = least;
   for (int64_t i = 0; i < wanted.num_elements(); ++i)
     if (std::isfinite(At(wanted, i))) most = std::max(most, std::abs(At(wanted, i)));
   for (int64_t i = 0; i < wanted.num_elements(); ++i) {
@@ -99,8 +101,8 @@ absl::Status WithinBound(const Tensor& found, const Tensor& wanted, const Tensor
     // At the edge of the range, one side may round to infinity.
     if (!std::isfinite(w) && std::abs(f) > edge) continue;
     if (!std::isfinite(f) && std::abs(w) > edge) continue;
-    const double bound = 8 * std::abs(w - w64) + (8 * eps + unit) * std::abs(w) + 32 * eps * most +
-                         (t == f16 ? 0x1p-24 : 0);
+    const double bound = 8 * std::abs(w - w64) + (8 * eps + unit) * std::max(least, std::abs(w)) +
+                         32 * eps * most + (t == f16 ? 0x1p-24 : 0);
     if (!(std::abs(f - w) <= bound)) return Beyond(i, f, w, w64, bound);
   }
   return absl::OkStatus();
