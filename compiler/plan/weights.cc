@@ -4,14 +4,12 @@
 
 #include <algorithm>
 #include <cstring>
-#include <new>
 
 #include "absl/strings/str_cat.h"
+#include "ir/status_macros.h"
 
 namespace lathe::compiler {
 namespace {
-
-constexpr size_t kAlignment = 64;
 
 // [ceil(N / nr)][K][nr], columns past N are zero.
 void Pack(const float* from, int64_t k, int64_t n, int64_t nr, float* to) {
@@ -60,12 +58,8 @@ absl::StatusOr<rt::Constant> WeightStore::Panels(const Tensor& weights, Packing 
   std::lock_guard lock(mutex_);
   if (const auto it = packed_.find(key); it != packed_.end()) constant.data = it->second.lock();
   if (constant.data != nullptr) return constant;
-  void* block =
-      ::operator new(static_cast<size_t>(bytes), std::align_val_t(kAlignment), std::nothrow);
-  if (block == nullptr)
-    return absl::ResourceExhaustedError(absl::StrCat("packing weights needs ", bytes, " bytes"));
-  const std::shared_ptr<const void> data(
-      block, [](void* p) { ::operator delete(p, std::align_val_t(kAlignment)); });
+  LATHE_ASSIGN_OR_RETURN(const std::shared_ptr<void> data, memory_.Allocate(bytes));
+  void* const block = data.get();
   for (int64_t i = 0; i < matrices; ++i) {
     if (of_bytes) {
       PackBytes(dense.data<int8_t>() + i * k * n, k, n, panel_width,

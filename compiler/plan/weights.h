@@ -13,6 +13,7 @@
 #include "absl/status/statusor.h"
 #include "compiler/lower/lowered.h"
 #include "lathe/tensor.h"
+#include "runtime/allocator.h"
 #include "runtime/host_program.h"
 
 namespace lathe::compiler {
@@ -29,6 +30,7 @@ class WeightStore {
   }
 
  private:
+  rt::Allocator memory_;  // apart from what calls take
   mutable std::mutex mutex_;
   std::map<std::string, std::weak_ptr<const void>> packed_;
 };
