@@ -13,6 +13,7 @@
 ABSL_FLAG(bool, contestant, false, "speak the peer benchmark's line protocol on stdin and stdout");
 ABSL_FLAG(int, threads, 2, "threads of the engine, for suites that don't fix it");
 ABSL_FLAG(int, rounds, 21, "alternations of each measurement");
+ABSL_FLAG(uint64_t, seed, 1, "order of the sizes in a process of `first-call`");
 ABSL_FLAG(std::string, trace, "examples/data/azure_conversation_lengths.csv",
           "CSV of request lengths");
 ABSL_FLAG(
@@ -71,6 +72,7 @@ int main(int argc, char** argv) {
   }
   const absl::Status status = suite->second({.threads = absl::GetFlag(FLAGS_threads),
                                              .rounds = absl::GetFlag(FLAGS_rounds),
+                                             .seed = absl::GetFlag(FLAGS_seed),
                                              .trace = absl::GetFlag(FLAGS_trace),
                                              .self = Self(),
                                              .model = is_model ? arguments[2] : "",

@@ -1,5 +1,6 @@
 #pragma once
 // Lathe's own measurements. Each prints a table and, as its last line, one JSON object.
+#include <cstdint>
 #include <string>
 
 #include "absl/status/status.h"
@@ -9,6 +10,7 @@ namespace lathe::bench {
 struct SuiteOptions {
   int threads = 2;
   int rounds = 21;
+  uint64_t seed = 0;
   std::string trace;  // CSV of request lengths
   std::string self;   // how to start this program again, for suites that need fresh processes
   // Of `model`; what may be several is separated by ';'.
@@ -21,10 +23,13 @@ struct SuiteOptions {
 
 // The encoder over a trace of lengths: novel lengths, then warm passes; tokens/s.
 absl::Status TraceRun(const SuiteOptions& options);
-// 40 sizes that the process has not called, in 5 processes, after a prepare that names no size: the
-// best first call, the growth of its arena included, over the median warm call of each size.
+// 40 sizes that the process has not called, in 5 processes, each in an order of its own, after a
+// prepare that names no size: the best first call, the growth of its arena included, over the
+// median warm call of each size. Beside them, in 5 more processes, the very first call, at the
+// smallest size: it finds a thread asleep, and the caches full of what the compiler did.
 absl::Status FirstCall(const SuiteOptions& options);
-// One process of it: "size first warm" lines, seconds.
+// One process of it: "size first warm" lines, seconds. `seed` gives the order; 0: the smallest size
+// alone.
 absl::Status FirstCallChild(const SuiteOptions& options);
 // Products with their weights in cache, one core, in percent of the FMA peak that is measured
 // beside them; the median turn of each size.

@@ -11,6 +11,11 @@
 namespace lathe::compiler {
 namespace {
 
+// Slabs double from the first to the last size: few small weights take little, many share few.
+constexpr int64_t kFirstSlab = int64_t{64} << 10;
+constexpr int64_t kLastSlab = int64_t{16} << 20;
+constexpr int64_t kAlignment = 64;  // bytes, of a matrix
+
 // [ceil(N / nr)][K][nr], columns past N are zero.
 void Pack(const float* from, int64_t k, int64_t n, int64_t nr, float* to) {
   for (int64_t column = 0; column < n; column += nr) {
@@ -38,6 +43,23 @@ void PackBytes(const int8_t* from, int64_t k, int64_t n, int64_t nr, int8_t* to)
 
 }  // namespace
 
+absl::StatusOr<std::shared_ptr<void>> WeightStore::Room(int64_t bytes) {
+  if (bytes > kLastSlab / 4) return memory_.Allocate(bytes);
+  std::shared_ptr<char> slab = slab_.lock();
+  if (slab == nullptr || slab_used_ + bytes > slab_size_) {
+    const int64_t next = slab == nullptr ? kFirstSlab : std::min(2 * slab_size_, kLastSlab);
+    const int64_t size = std::max(next, bytes);
+    LATHE_ASSIGN_OR_RETURN(const std::shared_ptr<void> block, memory_.Allocate(size));
+    slab = std::shared_ptr<char>(block, static_cast<char*>(block.get()));
+    slab_ = slab;
+    slab_size_ = size;
+    slab_used_ = 0;
+  }
+  char* const place = slab.get() + slab_used_;
+  slab_used_ += (bytes + kAlignment - 1) / kAlignment * kAlignment;
+  return std::shared_ptr<void>(slab, place);
+}
+
 absl::StatusOr<rt::Constant> WeightStore::Panels(const Tensor& weights, Packing packing,
                                                  int64_t panel_width) {
   const Tensor dense = weights.Contiguous();
@@ -58,7 +80,7 @@ absl::StatusOr<rt::Constant> WeightStore::Panels(const Tensor& weights, Packing 
   std::lock_guard lock(mutex_);
   if (const auto it = packed_.find(key); it != packed_.end()) constant.data = it->second.lock();
   if (constant.data != nullptr) return constant;
-  LATHE_ASSIGN_OR_RETURN(const std::shared_ptr<void> data, memory_.Allocate(bytes));
+  LATHE_ASSIGN_OR_RETURN(const std::shared_ptr<void> data, Room(bytes));
   void* const block = data.get();
   for (int64_t i = 0; i < matrices; ++i) {
     if (of_bytes) {
