@@ -15,9 +15,11 @@ namespace lathe::rt {
 namespace {
 
 constexpr size_t kCacheLine = 64;
-constexpr auto kSpinTime = std::chrono::microseconds(80);  // after a region, before going to sleep
-constexpr int kSpinsPerClock = 64;                         // reads of the clock are dear
-constexpr int kSpinsBeforeYield = 4096;                    // more threads than cores: let them run
+// After a region, before going to sleep: what a caller does between two calls of a decode loop is
+// shorter, and to wake a thread costs as much as a tenth of a call of a millisecond.
+constexpr auto kSpinTime = std::chrono::microseconds(300);
+constexpr int kSpinsPerClock = 64;       // reads of the clock are dear
+constexpr int kSpinsBeforeYield = 4096;  // more threads than cores: let them run
 constexpr int64_t kChunksPerThread = 4;
 
 inline void Relax() {
