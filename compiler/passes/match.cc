@@ -28,6 +28,8 @@ std::optional<double> Finder::Splat(ValueId v) const {
   const Tensor& t = n->attrs.tensor;
   if (t.dtype() == f32) return *t.data<float>();
   if (t.dtype() == f64) return *t.data<double>();
+  if (t.dtype() == f16) return *t.data<Half>();
+  if (t.dtype() == bf16) return *t.data<BFloat16>();
   return std::nullopt;
 }
 

@@ -12,6 +12,7 @@
 #include "compiler/passes/pass.h"
 #include "compiler/passes/requirements.h"
 #include "compiler/passes/rewriter.h"
+#include "ir/visit_dtype.h"
 
 namespace lathe::compiler {
 namespace {
@@ -34,7 +35,8 @@ class AttentionRecognizer {
 
   void Run() {
     rewriter_.Run([&](ValueId v) {
-      if (find_.Is(v, Op::k_matmul) && graph_.type(v).dtype == f32) Visit(v);
+      const DType dtype = graph_.type(v).dtype;
+      if (find_.Is(v, Op::k_matmul) && IsFloat(dtype) && dtype != f64) Visit(v);
     });
     RestateRequirements(graph_, [&](ValueId v) { return find_.Is(v, Op::k_attention); });
   }
@@ -192,9 +194,13 @@ class AttentionRecognizer {
 
   ValueId Filled(double value, const ir::ValueType& type, ValueId user) {
     Attrs constant, wide;
-    constant.tensor = Tensor::Scalar(static_cast<float>(value));
+    constant.tensor = Tensor(type.dtype, {});
+    VisitDType(type.dtype, [&](auto t) {
+      *constant.tensor.data<decltype(t)>() = static_cast<decltype(t)>(value);
+    });
     wide.shape = type.shape;
-    const ValueId c = rewriter_.Insert(Op::k_constant, {}, std::move(constant), {f32, {}}, user);
+    const ValueId c =
+        rewriter_.Insert(Op::k_constant, {}, std::move(constant), {type.dtype, {}}, user);
     return rewriter_.Insert(Op::k_broadcast, {c}, std::move(wide), type, user);
   }
 

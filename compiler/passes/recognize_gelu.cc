@@ -41,13 +41,21 @@ void Collect(const Finder& find, ValueId root, Factors* factors) {
   }
 }
 
-// In f64 as it is there, or rounded to f32.
+// In f64 as it is there, or rounded to f32; in two bytes rounded to them.
 bool IsClose(const Finder& find, ValueId v, double wanted) {
   const std::optional<double> found = find.Splat(v);
   if (!found) return false;
-  const bool exact = std::fabs(*found / wanted - 1) < 1e-15 ||
-                     *found == static_cast<double>(static_cast<float>(wanted));
-  return find.node(v).type.dtype == f64 ? exact : std::fabs(*found / wanted - 1) < kCloseTo;
+  switch (find.node(v).type.dtype) {
+    case DType::kF16:
+      return *found == Half(wanted);
+    case DType::kBF16:
+      return *found == BFloat16(wanted);
+    case DType::kF64:
+      return std::fabs(*found / wanted - 1) < 1e-15 ||
+             *found == static_cast<double>(static_cast<float>(wanted));
+    default:
+      return std::fabs(*found / wanted - 1) < kCloseTo;
+  }
 }
 
 // v is 1 + erf(x / sqrt 2).
@@ -71,6 +79,7 @@ void WriteCubesAsProducts(ir::Graph& graph, PassContext& context) {
   Rewriter rewriter(graph);
   rewriter.Run([&](ValueId v) {
     if (!find.Is(v, Op::k_pow) || !find.IsSplat(find.arg(v, 1), 3)) return;
+    if (SizeOf(graph.type(v).dtype) < 4) return;  // the square would round, and overflow
     const ValueId x = find.arg(v, 0);
     const ValueId square = rewriter.Insert(Op::k_mul, {x, x}, {}, graph.type(v), v);
     rewriter.Become(v, Op::k_mul, {square, x});

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/compiler/passes_util.h"
@@ -40,6 +41,23 @@ TEST(RecognizeAttentionTest, TheScaleAnywhere) {
     ExpectBecomes(Heads(absl::StrCat("output y = reshape(softmax(reshape(", scores,
                                      ", [n*2*s, t]), axis=1), [n, 2, s, t]) @ v\n")),
                   after, RecognizeAttention);
+  }
+}
+
+TEST(RecognizeAttentionTest, InTwoBytes) {
+  for (const char* type : {"f16", "bf16"}) {
+    const auto in = [&](const std::string& text) {
+      return absl::StrReplaceAll(Heads(text), {{"f32", type}});
+    };
+    ExpectBecomes(
+        in("output y = softmax(q @ permute(k, axes=[0, 1, 3, 2]) * 0.25 + m, axis=-1) @ v\n"),
+        in("output y = attention(q, k, v, broadcast(m, shape=[n, 2, s, t]), scale=0.25, "
+           "empty_row_nan=true)\n"),
+        RecognizeAttention);
+    EXPECT_LT(CompiledDifference(in("output y = softmax(select(p, q @ permute(k, axes=[0, 1, 3, "
+                                    "2]) / 4, -inf), axis=-1) @ v\n"),
+                                 {{2, 3, 5}, {1, 1, 1}, {2, 0, 3}, {2, 70, 130}, {2, 3, 5}}),
+              2e-2);
   }
 }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/compiler/passes_util.h"
@@ -32,6 +33,19 @@ TEST(RecognizeGeluTest, EveryOrderOfFactorsAndTerms) {
            "x / 2 * (1 + erf(x / 1.4142135))",
        }) {
     ExpectBecomes(Pointwise(form), Pointwise("gelu(x)"), RecognizeGelu);
+  }
+}
+
+TEST(RecognizeGeluTest, InTwoBytes) {
+  for (const char* type : {"f16", "bf16"}) {
+    const auto in = [&](const std::string& text) {
+      return absl::StrReplaceAll(Pointwise(text), {{"f32", type}});
+    };
+    ExpectBecomes(in("x * 0.5 * (1 + erf(x / 1.4142135))"), in("gelu(x)"), RecognizeGelu);
+    ExpectBecomes(in("0.5 * x * (1 + erf(0.70710677 * x))"), in("gelu(x)"), RecognizeGelu);
+    ExpectStays(in("x * 0.5 * (1 + erf(x / 1.4))"), RecognizeGelu);
+    ExpectStays(in("x * 0.5 * (1 + erf(x * 0.7))"), RecognizeGelu);
+    ExpectStays(in("pow(x, 3)"), RecognizeGelu);  // the square would round
   }
 }
 

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/compiler/passes_util.h"
@@ -34,6 +35,40 @@ TEST(RecognizeNormTest, LayerNormInEveryForm) {
        }) {
     ExpectBecomes(Norm(absl::StrCat(kCentred, last)), after, RecognizeNorm);
   }
+}
+
+TEST(RecognizeNormTest, InTwoBytes) {
+  for (const char* type : {"f16", "bf16"}) {
+    const auto in = [&](const std::string& text) {
+      return absl::StrReplaceAll(Norm(text), {{"f32", type}});
+    };
+    ExpectBecomes(in(absl::StrCat(kCentred, "output y = d / sqrt(v + 0.0625) * g + b\n")),
+                  in("output y = layer_norm(x, g, b, epsilon=0.0625)\n"), RecognizeNorm);
+    ExpectBecomes(in("v = mean(pow(x, 2), axes=[2], keep_dims=true)\n"
+                     "output y = g * (x * (1 / sqrt(v + 0.0625)))\n"),
+                  in("output y = rms_norm(x, g, epsilon=0.0625)\n"), RecognizeNorm);
+  }
+}
+
+// Once it is one op, it computes in f32 throughout: the squares of 300 are beyond f16.
+TEST(RecognizeNormTest, SquaresBeyondF16) {
+  ir::Graph graph = Parsed(R"(
+dim n
+x: f16[n, 8]
+v = mean(pow(x, 2), axes=[1], keep_dims=true)
+output y = constant(f16[8]{0.5*8}) * (x * (1 / sqrt(v + 1e-06)))
+)");
+  graph.fast_math = true;
+  Engine engine;
+  absl::StatusOr<Function> f =
+      engine.compile(Program(std::make_unique<ir::Graph>(std::move(graph))));
+  ASSERT_TRUE(f.ok()) << f.status();
+  ASSERT_TRUE(f->prepare().ok());
+  Tensor x(f16, {3, 8});
+  std::fill_n(x.data<Half>(), 24, Half(300.0f));
+  const absl::StatusOr<std::vector<Tensor>> y = f->call({x});
+  ASSERT_TRUE(y.ok()) << y.status();
+  for (int i = 0; i < 24; ++i) EXPECT_EQ((*y)[0].data<Half>()[i], 0.5f);
 }
 
 TEST(RecognizeNormTest, MeansBySumAndCountOrWithoutTheAxis) {

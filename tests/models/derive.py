@@ -60,13 +60,14 @@ def static(**options):
 # Products alone: what lies between them stays in floats, as for models that are to keep their quality.
 PRODUCTS = dict(quant_format=QuantFormat.QDQ, op_types_to_quantize=["Conv", "MatMul"], per_channel=True,
                 activation_type=QuantType.QUInt8)
+QLINEAR_PRODUCTS = dict(quant_format=QuantFormat.QOperator, op_types_to_quantize=["Conv", "MatMul"])
 
 
-def f16(in_f32=None, keep_io_types=True):
-    """`in_f32`: nodes with that part in their names stay as they are."""
+def f16(*in_f32, keep_io_types=True, prepare=lambda model: model):
+    """`in_f32`: nodes with such a part in their names stay as they are."""
     def derive(source, target, inputs):
-        model = onnx.load(source)
-        block = [n.name for n in model.graph.node if in_f32 and in_f32 in n.name]
+        model = prepare(onnx.load(source))
+        block = [n.name for n in model.graph.node if any(part in n.name for part in in_f32)]
         onnx.save(convert_float_to_float16(model, keep_io_types=keep_io_types, node_block_list=block),
                   target)
     return derive
@@ -78,6 +79,24 @@ def four_bits(prepare=lambda model: model):
         q.process()
         q.model.save_model_to_file(str(target))
     return derive
+
+
+def of_initializers(derive):
+    """The tools look for weights among the initializers alone, some exporters write constants."""
+    def derive_so(source, target, inputs):
+        model = onnx.load(source)
+        g, nodes = model.graph, []
+        for n in g.node:
+            if n.op_type == "Constant" and n.attribute[0].name == "value":
+                g.initializer.add().CopyFrom(n.attribute[0].t)
+                g.initializer[-1].name = n.output[0]
+            else:
+                nodes.append(n)
+        del g.node[:]
+        g.node.extend(nodes)
+        onnx.save(model, target)
+        derive(target, target, inputs)
+    return derive_so
 
 
 def products_in_floats(model):
@@ -204,7 +223,7 @@ FORMS = dict(
     magika_qoperator=static(quant_format=QuantFormat.QOperator),
     # The sum of 512 squares is beyond 65504. ONNX Runtime's CPU kernels keep it in f32 between two
     # operators; a tensor of f16 can't.
-    magika_f16=f16(in_f32="LayerNorm_1"),
+    magika_f16=f16("LayerNorm_1"),
     magika_4bit=four_bits(),
     silero_vad_sequence_dynamic=dynamic,  # DynamicQuantizeLSTM
     silero_vad_sequence_qdq=static(quant_format=QuantFormat.QDQ),
@@ -215,13 +234,25 @@ FORMS = dict(
     swift_f0_dynamic=dynamic,
     swift_f0_dynamic_stretches=stretches,
     swift_f0_qdq=static(**PRODUCTS),
+    # No f16 of title_encoder: what its layers add up is beyond 65504.
     ocr_cls_dynamic=dynamic,
     ocr_cls_qdq=static(**PRODUCTS),
-    ocr_cls_qoperator=static(quant_format=QuantFormat.QOperator, op_types_to_quantize=["Conv", "MatMul"]),
+    ocr_cls_qoperator=static(**QLINEAR_PRODUCTS),
     ocr_cls_f16=f16(keep_io_types=False),
+    ocr_cls_4bit=of_initializers(four_bits()),
+    ocr_det_dynamic=of_initializers(dynamic),
+    ocr_det_qdq=static(**PRODUCTS),
+    ocr_det_qoperator=of_initializers(static(**QLINEAR_PRODUCTS)),
+    ocr_rec_dynamic=of_initializers(dynamic),  # compared by its stretches
+    ocr_rec_dynamic_stretches=stretches,
     ocr_rec_qdq=static(**PRODUCTS),
+    ocr_rec_qoperator=of_initializers(static(**QLINEAR_PRODUCTS)),
     ocr_rec_f16=f16(),
+    ocr_rec_4bit=of_initializers(four_bits()),
+    silero_vad_f16=f16(),
     title_encoder_4bit=four_bits(products_in_floats),
+    title_decoder_f16=f16("DequantizeLinear", prepare=products_in_floats),
+    title_decoder_4bit=four_bits(products_in_floats),
     title_encoder_stretches=stretches,
     title_decoder_stretches=stretches,
 )
@@ -232,12 +263,18 @@ def source_of(name):
 
 
 def as_declared(cases, session):
-    """The same cases (of a model whose cases don't ask for outputs); f16 where the model wants it."""
+    """The same cases, f16 where the model wants it."""
     types = [i.type for i in session.get_inputs()]
 
     def generator(run):
-        for case, arrays in cases(run):
-            yield case, [a.astype(np.float16) if t == "tensor(float16)" else a for a, t in zip(arrays, types)]
+        made, outputs = cases(run), None
+        while True:
+            try:
+                case, arrays = made.send(outputs)
+            except StopIteration:
+                return
+            outputs = yield case, [a.astype(np.float16) if t == "tensor(float16)" else a
+                                   for a, t in zip(arrays, types)]
     return generator
 
 
