@@ -18,8 +18,9 @@ absl::StatusOr<std::vector<int64_t>> ReadLengths(const std::string& path, int co
   std::string line;
   while (static_cast<int>(lengths.size()) < count && std::getline(in, line)) {
     int64_t tokens = 0;
-    if (absl::SimpleAtoi(line.substr(0, line.find(',')), &tokens))
-      lengths.push_back(std::min((tokens + kTokensPerStep - 1) / kTokensPerStep, kMostLength));
+    if (!absl::SimpleAtoi(line.substr(0, line.find(',')), &tokens) || tokens < 0) continue;
+    tokens = std::min(tokens, kMostLength * kTokensPerStep);
+    lengths.push_back((tokens + kTokensPerStep - 1) / kTokensPerStep);
   }
   if (lengths.empty()) return absl::InvalidArgumentError("no lengths in " + path);
   return lengths;

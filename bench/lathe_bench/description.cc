@@ -1,6 +1,9 @@
 #include "bench/lathe_bench/description.h"
 
+#include <cmath>
+#include <cstdint>
 #include <fstream>
+#include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "absl/strings/str_cat.h"
@@ -11,6 +14,8 @@ namespace lathe::bench {
 namespace {
 
 using Json = nlohmann::json;
+
+constexpr double kMostScale = 1e30;
 
 absl::StatusOr<DType> ParseType(const std::string& name) {
   if (name == "float32") return DType::kF32;
@@ -40,6 +45,14 @@ absl::StatusOr<Description> FromJson(const Json& j) {
     input.fill = in.at("fill").get<std::string>();
     input.scale = in.value("scale", 1.0);
     input.high = in.value("high", int64_t{1});
+    if (input.high < 1 || input.high > INT32_MAX)
+      return absl::InvalidArgumentError(
+          absl::StrCat("high is ", input.high, ", wanted 1 to ", INT32_MAX));
+    if (!(std::abs(input.scale) <= kMostScale))
+      return absl::InvalidArgumentError(
+          absl::StrCat("scale is ", input.scale, ", wanted at most ", kMostScale));
+    if (input.fill == "uniform" && !IsFloat(input.dtype))
+      return absl::InvalidArgumentError("uniform numbers are floats");
     input.dim = in.value("dim", std::string());
     description.push_back(std::move(input));
   }
@@ -70,19 +83,26 @@ double Element(const ModelInput& in, uint32_t index, int64_t i, int64_t width, c
 
 }  // namespace
 
+absl::StatusOr<Description> ParseDescription(std::string_view text, const std::string& what) {
+  const Json j = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (!j.is_object()) return absl::InvalidArgumentError(what + " is no JSON object");
+  absl::StatusOr<Description> description;
+  try {
+    description = FromJson(j);
+  } catch (
+      const Json::exception& e) {  // of the JSON library: a field is missing or of another kind
+    description = absl::InvalidArgumentError(e.what());
+  }
+  if (description.ok()) return description;
+  return absl::InvalidArgumentError(absl::StrCat(what, ": ", description.status().message()));
+}
+
 absl::StatusOr<Description> ReadDescription(const std::string& onnx_path) {
   const std::string path = absl::StrCat(
       absl::StripSuffix(absl::string_view(onnx_path.data(), onnx_path.size()), ".onnx"), ".json");
-  std::ifstream in(path);
+  std::ifstream in(path, std::ios::binary);
   if (!in) return absl::NotFoundError("can't read " + path);
-  const Json j = Json::parse(in, nullptr, /*allow_exceptions=*/false);
-  if (!j.is_object()) return absl::InvalidArgumentError(path + " is no JSON object");
-  try {
-    return FromJson(j);
-  } catch (
-      const Json::exception& e) {  // of the JSON library: a field is missing or of another kind
-    return absl::InvalidArgumentError(absl::StrCat(path, ": ", e.what()));
-  }
+  return ParseDescription(std::string(std::istreambuf_iterator<char>(in), {}), path);
 }
 
 absl::StatusOr<std::vector<Tensor>> MakeInputs(const Description& description, const Sizes& sizes,
@@ -99,6 +119,12 @@ absl::StatusOr<std::vector<Tensor>> MakeInputs(const Description& description, c
     }
     absl::StatusOr<Tensor> t = Tensor::Make(in.dtype, shape);
     if (!t.ok()) return t.status();
+    if (in.fill == "dim") {
+      const auto it = sizes.find(in.dim);
+      if (it != sizes.end() && !FitsInt(in.dtype, it->second))
+        return absl::InvalidArgumentError(
+            absl::StrCat(in.dim, " = ", it->second, " is no ", Name(in.dtype), ", for ", in.name));
+    }
     const int64_t width = shape.empty() ? 1 : shape.back();
     for (int64_t i = 0; i < t->num_elements(); ++i) {
       const double value = Element(in, static_cast<uint32_t>(k), i, width, sizes, seed);

@@ -6,8 +6,8 @@
 #include <functional>
 #include <iostream>
 #include <map>
-#include <random>
 #include <nlohmann/json.hpp>
+#include <random>
 #include <set>
 #include <sstream>
 #include <vector>

@@ -57,6 +57,8 @@ class Looping {
       if (v.kind != Val::Kind::kTensor)
         return absl::UnimplementedError("a carried or scanned value is a sequence or optional");
     }
+    if (first == 1)
+      LATHE_RETURN_IF_ERROR(CheckIsOne(body.TypeOf(results[0]), bool_, "the body's condition"));
     bool same = true;
     for (size_t i = 0; i < types_.size(); ++i) {
       const ir::ValueType type = body.TypeOf(results[first + i]);

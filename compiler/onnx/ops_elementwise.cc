@@ -1,9 +1,13 @@
 // Operators that compute each element from the same element of each operand.
+#include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 
 #include "absl/strings/str_cat.h"
 #include "compiler/onnx/activations.h"
+#include "compiler/onnx/importer.h"
+#include "ir/visit_dtype.h"
 
 namespace lathe::onnx {
 namespace {
@@ -45,15 +49,32 @@ void Mod(NodeContext& c) {
   c.Out(0, Bin(c.Int("fmod") != 0 ? ir::Op::k_rem : ir::Op::k_mod, c.In(0), c.In(1)));
 }
 
+// Whether an exponent of integers is known, and every float type holds it.
+bool IsSmallExponent(NodeContext& c, int input) {
+  constexpr int64_t kMost = 256;
+  const absl::StatusOr<std::optional<Tensor>> t = c.importer().Content(c.InVal(input));
+  if (!t.ok()) c.Fail(t.status());
+  if (!t.ok() || !*t || !IsInt((*t)->dtype())) return false;
+  const Tensor flat = (*t)->Contiguous();
+  return VisitDType(flat.dtype(), [&](auto type) {
+    const auto* v = flat.data<decltype(type)>();
+    return std::all_of(v, v + flat.num_elements(), [](auto e) {
+      const double exponent = static_cast<double>(e);
+      return exponent >= -kMost && exponent <= kMost;
+    });
+  });
+}
+
 void Pow(NodeContext& c) {
   V x = c.In(0), y = Aligned(c, x, c.In(1));
   if (!c.ok()) return;
   const DType to = x.dtype();
-  if (x.dtype() != y.dtype()) {  // the wider road, then back
-    const bool floats = IsFloat(x.dtype()) || IsFloat(y.dtype());
-    const DType common = !floats                                                      ? i64
-                         : (x.dtype() == f64 || y.dtype() == f64 || IsInt(x.dtype())) ? f64
-                                                                                      : x.dtype();
+  if (to != y.dtype()) {  // a type that holds both, then back
+    const DType of = y.dtype();
+    const bool wide = to == f64 || of == f64 || IsInt(to) || (IsInt(of) && SizeOf(of) >= 4);
+    DType common = wide ? f64 : f32;
+    if (!IsFloat(to) && !IsFloat(of)) common = i64;
+    if (IsFloat(to) && IsSmallExponent(c, 1)) common = to;
     x = Cast(x, common);
     y = Cast(y, common);
   }

@@ -67,8 +67,10 @@ void BatchNormalization(NodeContext& c) {
   const DType wide = x.dtype() == f64 ? f64 : ComputeType(var.dtype());
   V factor = Cast(scale, wide) / Sqrt(Cast(var, wide) + c.Float("epsilon", 1e-5));
   V term = Cast(bias, wide) - Cast(mean, wide) * factor;
-  V y = Cast(x, wide) * PerChannel(factor, x.rank()) + PerChannel(term, x.rank());
-  c.Out(0, Cast(y, x.dtype()));
+  const auto over = [&](V v) {  // before opset 9 also one an element of a row, `spatial` being 0
+    return c.opset() < 9 && v.rank() > 1 ? v : PerChannel(v, x.rank());
+  };
+  c.Out(0, Cast(Cast(x, wide) * over(factor) + over(term), x.dtype()));
 }
 
 void InstanceNormalization(NodeContext& c) {
@@ -135,8 +137,8 @@ void LayerNormalization(NodeContext& c) {
   y = Cast(y, type) * scale;
   if (bias.ok()) y = y + bias;
   c.Out(0, y);
-  c.Out(1, mean);
-  c.Out(2, inverse);
+  c.Out(1, Cast(mean, stash));
+  c.Out(2, Cast(inverse, stash));
 }
 
 // 1 / root mean square goes out where it is wanted.

@@ -10,6 +10,7 @@
 #include "compiler/onnx/importer.h"
 #include "compiler/onnx/node.h"
 #include "compiler/onnx/sampling.h"
+#include "ir/visit_dtype.h"
 
 namespace lathe::onnx {
 namespace {
@@ -318,17 +319,15 @@ std::optional<std::vector<float>> KnownFloats(NodeContext& c, int input) {
   }
   if (!*t) return std::nullopt;
   const Tensor flat = (*t)->Contiguous();
-  std::vector<float> values;
-  for (int64_t i = 0; i < flat.num_elements(); ++i) {
-    if (flat.dtype() == f32) {
-      values.push_back(flat.data<float>()[i]);
-    } else if (flat.dtype() == f64) {
-      values.push_back(static_cast<float>(flat.data<double>()[i]));
-    } else {
-      c.Fail(absl::StrCat("input ", input, " is of type ", Name(flat.dtype()), "; wanted floats"));
-      return std::nullopt;
-    }
+  if (!IsFloat(flat.dtype())) {
+    c.Fail(absl::StrCat("input ", input, " is of type ", Name(flat.dtype()), "; wanted floats"));
+    return std::nullopt;
   }
+  std::vector<float> values;
+  VisitDType(flat.dtype(), [&](auto type) {
+    for (int64_t i = 0; i < flat.num_elements(); ++i)
+      values.push_back(static_cast<float>(flat.data<decltype(type)>()[i]));
+  });
   return values;
 }
 

@@ -389,7 +389,7 @@ void OneHot(NodeContext& c) {
   if (axis < 0 || axis > indices.rank()) return c.Fail("axis is out of range");
   V i = Cast(indices, i64);
   V n = c.SizeOf(depth[0]);
-  i = Select(Bin(ir::Op::k_lt, i, 0.0), i + n, i);
+  if (c.opset() >= 11) i = Select(Bin(ir::Op::k_lt, i, 0.0), i + n, i);
   i = Unsqueeze(i, {static_cast<int>(axis)});
   Shape along(static_cast<size_t>(indices.rank() + 1), 1);
   along[static_cast<size_t>(axis)] = depth[0];

@@ -429,6 +429,12 @@ absl::StatusOr<Shape> Scope::Cut(Val v, const std::string& hint, const std::vect
   return sizes;
 }
 
+absl::Status CheckIsOne(const ValueType& type, DType dtype, const char* what) {
+  if (type.dtype == dtype && type.rank() <= 1) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat(what, " is ", type.ToString(), "; wanted one ", Name(dtype)));
+}
+
 absl::StatusOr<std::vector<Val>> Scope::AppendStage(ir::Stage stage, const std::vector<Val>& inputs,
                                                     const Val& condition, const Val& trips,
                                                     const std::vector<Scope*>& bodies,
@@ -438,9 +444,11 @@ absl::StatusOr<std::vector<Val>> Scope::AppendStage(ir::Stage stage, const std::
     stage.inputs.push_back(slot);
   }
   if (condition.present()) {
+    LATHE_RETURN_IF_ERROR(CheckIsOne(TypeOf(condition), bool_, "the condition"));
     LATHE_ASSIGN_OR_RETURN(stage.condition, SlotOf(condition));
   }
   if (trips.present()) {
+    LATHE_RETURN_IF_ERROR(CheckIsOne(TypeOf(trips), i64, "the number of trips"));
     LATHE_ASSIGN_OR_RETURN(stage.trips, SlotOf(trips));
   }
   // All bodies take the captures of all.

@@ -51,6 +51,9 @@ std::optional<std::vector<Dim>> KnownSizes(ir::Graph* graph, ir::ValueId v);
 // What the bool scalar `v` is, if sizes and constants alone decide it.
 std::optional<bool> KnownFlag(ir::Graph* graph, ir::ValueId v);
 
+// InvalidArgument unless the type has one element of `dtype`, as far as its rank tells.
+absl::Status CheckIsOne(const ir::ValueType& type, DType dtype, const char* what);
+
 class Scope {
  public:
   // The outermost one: it makes the DimContext. Its graphs and those of all scopes below it hold at

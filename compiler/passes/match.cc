@@ -49,9 +49,11 @@ std::optional<ValueId> Finder::SquareOf(ValueId v) const {
 bool Finder::IsCount(ValueId v, Dim count) const {
   if (count.is_constant()) return IsSplat(v, static_cast<double>(count.constant()));
   const Node* n = &node(v);
+  const DType own = n->type.dtype;
   for (int i = 0; i < kMaxViews; ++i) {
-    const DType to = n->type.dtype;  // that holds a count
-    const bool casts = n->op == Op::k_cast && (to == f32 || to == f64 || to == i64);
+    // Into a type that holds a count; one that rounds it more than `own` does isn't.
+    const DType to = n->type.dtype;
+    const bool casts = n->op == Op::k_cast && ((to == f32 && own == f32) || to == f64 || to == i64);
     const bool passes = n->op == Op::k_broadcast || n->op == Op::k_reshape || casts;
     if (!passes) break;
     n = &node(n->operands[0]);

@@ -91,6 +91,7 @@ absl::Status RunPipeline(ir::Graph& graph, PassContext& context) {
   if (absl::Status s = RunPasses(graph, context); !s.ok()) return s;
   if (absl::Status s = ir::ExpandComposites(&graph); !s.ok()) return s;
   if (!ir::WidenNarrowFloats(&graph)) return absl::OkStatus();
+  context.expanded = true;
   if (absl::Status s = RunPasses(graph, context); !s.ok()) return s;
   return ir::ExpandComposites(&graph);  // what the passes have recognised now
 }

@@ -45,6 +45,7 @@ struct PassContext {
   std::function<void(std::string_view pass, const ir::Graph& graph)> dump;
   int64_t fold_bytes = int64_t{64} << 20;  // most bytes of one folded constant
   int64_t fold_work = int64_t{1} << 26;    // most multiplications spent on one
+  bool expanded = false;  // composites are primitives now, whose sums keep the composites' order
 
   // Filled by the passes.
   std::vector<PassTiming> timings;      // one a row, in order

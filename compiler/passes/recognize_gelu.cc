@@ -92,21 +92,20 @@ void WriteCubesAsProducts(ir::Graph& graph, PassContext& context) {
 absl::Status RecognizeGelu(ir::Graph& graph, PassContext& context) {
   WriteCubesAsProducts(graph, context);
   const Finder find(graph);
-  for (ValueId v = 0; v < graph.num_nodes(); ++v) {
-    if (!find.Is(v, Op::k_mul) || !IsFloat(graph.type(v).dtype)) continue;
+  Rewriter rewriter(graph);
+  rewriter.Run([&](ValueId v) {
+    if (!find.Is(v, Op::k_mul) || !IsFloat(graph.type(v).dtype)) return;
     Factors factors;
     Collect(find, v, &factors);
-    if (factors.values.size() != 2 || factors.constant != 0.5) continue;
+    if (factors.values.size() != 2 || factors.constant != 0.5) return;
     for (const size_t i : {0, 1}) {
       const ValueId x = factors.values[i];
       if (!IsOneAndErf(find, factors.values[1 - i], x)) continue;
-      ir::Node& n = graph.node(v);
-      n.op = Op::k_gelu;
-      n.operands = {x};
+      rewriter.Become(v, Op::k_gelu, {x});
       context.Count("gelu");
-      break;
+      return;
     }
-  }
+  });
   return absl::OkStatus();
 }
 

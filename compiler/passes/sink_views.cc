@@ -33,6 +33,7 @@ std::optional<std::pair<size_t, size_t>> AxesBehind(const Shape& from, const Sha
                                                     size_t axis) {
   const absl::Span<const Dim> extents(from);
   const Dim before = ir::Volume(absl::Span<const Dim>(to).first(axis));
+  if (before == Dim(0)) return std::nullopt;  // it tells no axis from another
   for (size_t begin = 0; begin < from.size(); ++begin) {
     if (ir::Volume(extents.first(begin)) != before || from[begin] == Dim(1)) continue;
     for (size_t end = begin + 1; end <= from.size(); ++end) {
@@ -56,7 +57,7 @@ class Sinker {
       const ir::OpInfo& info = ir::Info(graph_.node(v).op);
       if (info.emission == ir::Emission::kElementwise && !(info.traits & ir::kMayFail)) {
         Sink(v);
-      } else if (SumsUp(v)) {
+      } else if (!context_.expanded && SumsUp(v)) {
         SinkBehindReduction(v);
       } else if (graph_.node(v).op == Op::k_concat) {
         SinkBehindConcat(v);

@@ -113,6 +113,14 @@ TEST(RecognizeNormTest, RmsNormInEveryForm) {
   }
 }
 
+TEST(RecognizeNormTest, ACountThatWasRoundedIsNone) {
+  ExpectStays(
+      "dim n\nx: f64[1, n]\ng: f64[n]\n"
+      "v = sum(x * x, axes=[1], keep_dims=true) / cast(cast(size(dim=n), f32), f64)\n"
+      "output y = x / sqrt(v + 0.0625) * g\n",
+      RecognizeNorm);
+}
+
 TEST(RecognizeNormTest, WhatIsNearlyOneStays) {
   for (const char* lines : {
            // another axis

@@ -1,5 +1,8 @@
 // Views behind elementwise ops, and what products then compute in their epilogues.
+#include <cstring>
+#include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
@@ -81,6 +84,38 @@ output y = permute(c + relu(max(c, axes=[1], keep_dims=true)), axes=[0, 2, 1])
 
 TEST(SinkViewsTest, AValueThatWaitsForTheProductKeepsItsPlace) {
   ExpectStays(Convolutions("output y = c + relu(cumsum(c, axis=2))\n"), SinkViews);
+}
+
+// An extent of 0 tells no axis from another.
+TEST(SinkViewsTest, NothingIsPulledThroughAViewOfNothing) {
+  const std::string text =
+      "x: f32[0, 4, 4]\nc = constant(f32[4, 4]{1*16})\noutput y = reshape(x, [1, 0, 4, 4]) + c\n";
+  ExpectStays(text, SinkViews);
+  EXPECT_EQ(CompiledDifference(text, {{}}), 0);
+}
+
+// Passes run once more where narrow floats were widened, on the primitives of composites.
+TEST(SinkViewsTest, SumsOfACompositeKeepTheirOrderBesideNarrowFloats) {
+  const std::string alone =
+      "dim n\nx: f32[n, 4]\noutput y = softmax(permute(x, axes=[1, 0]), axis=1)\n";
+  const std::string beside = absl::StrCat(
+      "dim n\nx: f32[n, 4]\nz: f16[1]\noutput y = softmax(permute(x, axes=[1, 0]), axis=1)\n",
+      "output w = z + z\n");
+  Tensor x(f32, {1000, 4}), z(f16, {1});
+  for (int i = 0; i < 4000; ++i) x.data<float>()[i] = static_cast<float>(i * 37 % 101) / 50;
+  *z.data<Half>() = Half(1.0f);
+  std::vector<Tensor> found;
+  for (const std::string& text : {alone, beside}) {
+    Engine engine;
+    absl::StatusOr<Function> f = engine.compile(Program(std::make_unique<ir::Graph>(Parsed(text))));
+    ASSERT_TRUE(f.ok()) << f.status();
+    ASSERT_TRUE(f->prepare().ok());
+    const absl::StatusOr<std::vector<Tensor>> y =
+        f->call(text == alone ? std::vector<Tensor>{x} : std::vector<Tensor>{x, z});
+    ASSERT_TRUE(y.ok()) << y.status();
+    found.push_back((*y)[0]);
+  }
+  EXPECT_EQ(std::memcmp(found[0].raw(), found[1].raw(), 16000), 0);
 }
 
 }  // namespace

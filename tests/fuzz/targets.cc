@@ -11,6 +11,7 @@
 #include <string>
 #include <string_view>
 
+#include "bench/lathe_bench/description.h"
 #include "compiler/io/npy.h"
 #include "compiler/io/npz.h"
 #include "compiler/io/safetensors.h"
@@ -148,7 +149,8 @@ bool RunImport(absl::Span<const char> bytes) {
   absl::StatusOr<OnnxModel> model = onnx::ImportModel(*m, options);
   if (!model.ok()) return false;
   if (model->program.is_staged()) {
-    Demand(ir::Verify(model->program.staged()).ok(), "a program that was imported verifies");
+    const absl::Status verified = ir::Verify(model->program.staged());
+    Demand(verified.ok(), verified.ToString().c_str());
     return true;
   }
   const std::unique_ptr<ir::Graph> graph = model->program.release();
@@ -236,10 +238,35 @@ bool RunSafetensors(absl::Span<const char> bytes) {
   return true;
 }
 
-constexpr Target kTargets[] = {
-    {"model", RunModel},     {"external", RunExternal}, {"import", RunImport},
-    {"program", RunProgram}, {"facts", RunFacts},       {"tensor", RunTensor},
-    {"npy", RunNpy},         {"npz", RunNpz},           {"safetensors", RunSafetensors}};
+bool RunDescription(absl::Span<const char> bytes) {
+  const absl::StatusOr<bench::Description> d =
+      bench::ParseDescription({bytes.data(), bytes.size()}, "text");
+  if (!d.ok()) return false;
+  Sizes sizes;
+  for (const bench::ModelInput& in : *d) {
+    int64_t elements = 1;
+    for (const auto& e : in.shape) {
+      sizes[e.symbol] = 3;
+      if (__builtin_mul_overflow(elements, e.symbol.empty() ? e.value : 3, &elements)) return true;
+    }
+    if (elements > 1 << 16) return true;  // allowed, and too large to make here
+  }
+  const absl::StatusOr<std::vector<Tensor>> inputs = bench::MakeInputs(*d, sizes, 1);
+  if (inputs.ok())
+    for (const Tensor& t : *inputs) TouchTensor(t);
+  return true;
+}
+
+constexpr Target kTargets[] = {{"model", RunModel},
+                               {"external", RunExternal},
+                               {"import", RunImport},
+                               {"program", RunProgram},
+                               {"facts", RunFacts},
+                               {"tensor", RunTensor},
+                               {"npy", RunNpy},
+                               {"npz", RunNpz},
+                               {"safetensors", RunSafetensors},
+                               {"description", RunDescription}};
 
 }  // namespace
 

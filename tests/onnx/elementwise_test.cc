@@ -23,6 +23,49 @@ TEST(Pow, OldOpsetsAlignAtAnAxis) {
             (std::vector<float>{2, 2, 9, 9}));
 }
 
+// 257, 4097 and 2^24 + 1 are odd; rounded to the type of the base they wouldn't be.
+TEST(Pow, AnExponentOfIntegersIsExact) {
+  const auto signs = [](int32_t type, const Tensor& minus_one, int64_t odd) {
+    GraphWriter g;
+    g.Input("x", type, {1});
+    g.Input("e", kInt64, {2});
+    g.Node("Pow", {"x", "e"}, {"y"});
+    g.Node("Cast", {"y"}, {"z"}, {Attr("to", int64_t{kFloat})});
+    g.Output("z");
+    SmallModel model(g, 15);
+    return model.Floats({minus_one, Tensor::FromVector<int64_t>({2}, {odd, odd - 1})}, {2});
+  };
+  const std::vector<float> wanted = {-1, 1};
+  EXPECT_EQ(signs(kFloat16, Halves({1}, {-1}), 4097), wanted);
+  EXPECT_EQ(signs(kFloat, Tensor::FromVector<float>({1}, {-1}), 16777217), wanted);
+}
+
+TEST(Pow, AWiderExponentKeepsItsDigits) {
+  GraphWriter g;
+  g.Input("x", kFloat16, {1});
+  g.Input("e", kFloat, {1});
+  g.Node("Pow", {"x", "e"}, {"y"});
+  g.Output("y");
+  SmallModel model(g, 15);
+  EXPECT_EQ(HalfResults(model, {Halves({1}, {2}), Tensor::FromVector<float>({1}, {10.01F})}),
+            std::vector<float>{1031});
+}
+
+TEST(OneHot, OldOpsetsHaveNoNegativeIndices) {
+  for (const int64_t opset : {9, 11}) {
+    GraphWriter g;
+    g.Input("i", kInt64, {2});
+    g.Initializer(TensorMessage<int64_t>("depth", {1}, {3}));
+    g.Initializer(TensorMessage<float>("values", {2}, {0, 1}));
+    g.Node("OneHot", {"i", "depth", "values"}, {"y"});
+    g.Output("y");
+    SmallModel model(g, opset);
+    const float last = opset == 9 ? 0 : 1;
+    EXPECT_EQ(model.Floats({Tensor::FromVector<int64_t>({2}, {-1, 1})}, {2, 3}),
+              (std::vector<float>{0, 0, last, 0, 1, 0}));
+  }
+}
+
 TEST(Selu, OldOpsetsHaveRoundedDefaults) {
   GraphWriter g;
   g.Input("x", kFloat, {2});

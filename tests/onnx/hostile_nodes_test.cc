@@ -106,6 +106,21 @@ TEST(HostileNodes, ConditionsAndTripsAreTensors) {
   const std::vector<Bytes> loop = {GraphAttr("body", body)};
   EXPECT_THAT(m.Fault("Loop", {"s", "", "x"}, loop), HasSubstr("input 0 is a sequence"));
   EXPECT_THAT(m.Fault("Loop", {"", "s", "x"}, loop), HasSubstr("input 1 is a sequence"));
+  const Model f =
+      Vector().Input("f", kFloat, {}).Input("many", kBool, {2, 2}).Input("n", kInt64, {});
+  EXPECT_THAT(f.Fault("If", {"f"}, branches), HasSubstr("the condition is f32[]; wanted one bool"));
+  EXPECT_THAT(f.Fault("If", {"many"}, branches), HasSubstr("the condition is bool[2, 2]"));
+  EXPECT_THAT(f.Fault("Loop", {"n", "f", "x"}, loop), HasSubstr("the condition is f32[]"));
+  EXPECT_THAT(f.Fault("Loop", {"f", "", "x"}, loop), HasSubstr("the number of trips is f32[]"));
+  GraphWriter turned;  // gives a float in place of its condition
+  turned.Input("i", kInt64, {});
+  turned.Input("go", kBool, {});
+  turned.Input("v", kFloat, {2});
+  turned.Node("Neg", {"v"}, {"r"});
+  turned.Output("v");
+  turned.Output("r");
+  EXPECT_THAT(f.Fault("Loop", {"n", "", "x"}, {GraphAttr("body", turned)}),
+              HasSubstr("the body's condition is f32[2]; wanted one bool"));
   EXPECT_THAT(m.Fault("NonZero", {"nothing"}), HasSubstr("input 0 is missing"));
   EXPECT_THAT(m.Fault("Scan", {"x"}, {GraphAttr("body", body), Attr("num_scan_inputs", kLeast)}),
               HasSubstr("num_scan_inputs is -9223372036854775808 of 1 inputs"));

@@ -137,5 +137,37 @@ TEST(InstanceNormalization, NeedsChannels) {
   EXPECT_FALSE(LoadStatus(g, 15).ok());
 }
 
+TEST(BatchNorm, OldOpsetsMayHaveStatisticsOfEachElement) {
+  GraphWriter g;
+  g.Input("x", kFloat, {"n", 1, "h", 2});
+  for (const char* name : {"scale", "bias", "mean"}) g.Input(name, kFloat, {1, "h", 2});
+  g.Initializer(TensorMessage<float>("var", {1, 2, 2}, {1, 1, 1, 4}));
+  g.Node("BatchNormalization", {"x", "scale", "bias", "mean", "var"}, {"y"},
+         {Attr("spatial", 0), Attr("epsilon", 0.0F)});
+  g.Output("y");
+  SmallModel model(g, 7);
+  const auto of = [](const std::vector<float>& v) {
+    return Tensor::FromVector<float>({1, 2, 2}, v);
+  };
+  EXPECT_EQ(model.Floats({Tensor::FromVector<float>({1, 1, 2, 2}, {1, 2, 3, 4}), of({1, 2, 3, 4}),
+                          of({0, 0, 0, 1}), of({1, 0, 1, 0})},
+                         {1, 1, 2, 2}),
+            (std::vector<float>{0, 4, 6, 9}));
+}
+
+TEST(LayerNorm, StatisticsOfF64HaveTheTypeOfTheStash) {
+  GraphWriter g;
+  g.Input("x", kDouble, {"n", 2});
+  g.Input("scale", kDouble, {2});
+  g.Node("LayerNormalization", {"x", "scale"}, {"y", "mean", "inverse"});
+  g.Node("Add", {"mean", "inverse"}, {"z"});
+  g.Output("z");
+  SmallModel model(g, 17);
+  ExpectNear(model.Floats({Tensor::FromVector<double>({1, 2}, {1, 3}),
+                           Tensor::FromVector<double>({2}, {1, 1})},
+                          {1, 1}),
+             {3}, "mean + 1 / deviation", 1e-5);
+}
+
 }  // namespace
 }  // namespace lathe::onnx

@@ -394,5 +394,20 @@ TEST(Resize, OldOpsetsScaleDownToTheNextElement) {
   }
 }
 
+TEST(Resize, ARegionOfF16) {
+  GraphWriter g;
+  g.Input("x", kFloat16, {1, 1, "h", 4});
+  const Tensor whole = Halves({8}, {0, 0, 0, 0, 1, 1, 1, 1});
+  g.Initializer(RawTensorMessage("roi", kFloat16, {8},
+                                 std::string(static_cast<const char*>(whole.raw()), 16)));
+  g.Initializer(TensorMessage<int64_t>("sizes", {4}, {1, 1, 1, 2}));
+  g.Node("Resize", {"x", "roi", "", "sizes"}, {"y"},
+         {Attr("mode", std::string("linear")),
+          Attr("coordinate_transformation_mode", std::string("tf_crop_and_resize"))});
+  g.Output("y");
+  SmallModel model(g, 13);
+  EXPECT_EQ(HalfResults(model, {Halves({1, 1, 1, 4}, {1, 2, 3, 4})}), (std::vector<float>{1, 4}));
+}
+
 }  // namespace
 }  // namespace lathe::onnx
