@@ -156,7 +156,7 @@ absl::Status CheckAmplified(const Function& function, const ir::Graph& graph,
   if (!wanted.ok() || !found.ok())
     return CheckCall(function, graph, inputs, /*exact=*/false, with_evaluator);
   std::vector<std::vector<Tensor>> moved;
-  for (uint64_t pattern : {1, 2, 3, 4, 5}) {
+  for (uint64_t pattern : {1, 2, 3, 4, 5, 6, 7, 8}) {
     absl::StatusOr<std::vector<Tensor>> run = ir::Interpret(Nudged(graph, pattern), inputs);
     // A move may turn an index that is computed into one that is refused.
     if (run.ok()) moved.push_back(*std::move(run));
