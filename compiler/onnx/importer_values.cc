@@ -6,6 +6,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "compiler/onnx/importer.h"
+#include "compiler/onnx/known_sizes.h"
 #include "compiler/passes/evaluate.h"
 #include "ir/element_dims.h"
 #include "ir/status_macros.h"

@@ -58,7 +58,8 @@ class Looping {
         return absl::UnimplementedError("a carried or scanned value is a sequence or optional");
     }
     if (first == 1)
-      LATHE_RETURN_IF_ERROR(CheckIsOne(body.TypeOf(results[0]), bool_, "the body's condition"));
+      LATHE_RETURN_IF_ERROR(
+          CheckOneElement(body.TypeOf(results[0]), bool_, "the body's condition"));
     bool same = true;
     for (size_t i = 0; i < types_.size(); ++i) {
       const ir::ValueType type = body.TypeOf(results[first + i]);

@@ -44,15 +44,8 @@ struct Val {
   static Val Sequence(std::vector<Val> items);
 };
 
-// The integers of `v` as dims if they come from sizes and constants alone: asking makes no input a
-// shape input.
-std::optional<std::vector<Dim>> KnownSizes(ir::Graph* graph, ir::ValueId v);
-
-// What the bool scalar `v` is, if sizes and constants alone decide it.
-std::optional<bool> KnownFlag(ir::Graph* graph, ir::ValueId v);
-
 // InvalidArgument unless the type has one element of `dtype`, as far as its rank tells.
-absl::Status CheckIsOne(const ir::ValueType& type, DType dtype, const char* what);
+absl::Status CheckOneElement(const ir::ValueType& type, DType dtype, const char* what);
 
 class Scope {
  public:

@@ -88,6 +88,7 @@ absl::Status RunPasses(ir::Graph& graph, PassContext& context) {
 }
 
 absl::Status RunPipeline(ir::Graph& graph, PassContext& context) {
+  context.expanded = false;
   if (absl::Status s = RunPasses(graph, context); !s.ok()) return s;
   if (absl::Status s = ir::ExpandComposites(&graph); !s.ok()) return s;
   if (!ir::WidenNarrowFloats(&graph)) return absl::OkStatus();

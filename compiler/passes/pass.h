@@ -45,7 +45,6 @@ struct PassContext {
   std::function<void(std::string_view pass, const ir::Graph& graph)> dump;
   int64_t fold_bytes = int64_t{64} << 20;  // most bytes of one folded constant
   int64_t fold_work = int64_t{1} << 26;    // most multiplications spent on one
-  bool expanded = false;  // composites are primitives now, whose sums keep the composites' order
 
   // Filled by the passes.
   std::vector<PassTiming> timings;      // one a row, in order
@@ -56,6 +55,9 @@ struct PassContext {
     if (times > 0) rewrites[std::string(rule)] += times, changed = true;
   }
   bool changed = false;  // by the pass that runs
+
+  // Set by RunPipeline: composites are primitives now, whose sums keep the composites' order.
+  bool expanded = false;
 };
 
 struct PassRow {
